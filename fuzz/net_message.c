@@ -2,13 +2,14 @@
 /*
  * net_message.c - fuzz session/net/message.h, nats_text.h and fleet/notes.h: any
  * bytes as the head of a message, as what an end says, as a subject and an answer
- * of NATS, and a head made of decisions.
+ * of NATS, as a body that is compressed, and a head made of decisions.
  *
  * Input: a byte that says which, and then bytes, or decisions.
  */
 #include "session/net/message.h"
 #include "session/net/nats_text.h"
 
+#include "ctf/packed.h"
 #include "fleet/notes.h"
 #include "fuzz.h"
 
@@ -29,6 +30,7 @@ static void check_head(const char *bytes, size_t size)
 		return;
 	FUZZ_CHECK((size_t)n <= size);
 	FUZZ_CHECK(head.body <= head.bytes);
+	FUZZ_CHECK(!head.packed || head.packed < head.body);
 	FUZZ_CHECK(head.offset + head.bytes >= head.bytes);
 	check_name(head.host, SONDE_NET_NAME_MAX);
 	check_name(head.recording, SONDE_NET_NAME_MAX);
@@ -62,6 +64,7 @@ static void check_made(struct fuzz_input *in)
 	head.offset = fuzz_number(in);
 	head.bytes = fuzz_number(in);
 	head.body = fuzz_number(in);
+	head.packed = fuzz_number(in);
 	head.sum = fuzz_u64(in);
 	head.begin_ns = (int64_t)fuzz_number(in);
 	take_name(in, head.host, SONDE_NET_NAME_MAX);
@@ -110,20 +113,36 @@ static void check_nats(const char *bytes, size_t size)
 	FUZZ_CHECK(!strcmp(host, again));
 }
 
+/* A body that is compressed, or is said to be: nothing is written behind what it is
+ * said to have. */
+static void check_frame(struct fuzz_input *in)
+{
+	size_t size = fuzz_u16(in);
+	char *to = malloc(size + 1);
+	char *copy = fuzz_copy(in->at, in->left);
+
+	(void)sonde_ctf_frame_unpack(to, size, copy, in->left);
+	free(copy);
+	free(to);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
 	uint8_t what = fuzz_u8(&in);
 	char *copy;
 
-	if (what % 4 == 0) {
-		check_made(&in);
+	if (what % 5 == 0 || what % 5 == 4) {
+		if (what % 5)
+			check_frame(&in);
+		else
+			check_made(&in);
 		return 0;
 	}
 	copy = fuzz_copy(in.at, in.left);
-	if (what % 4 == 1)
+	if (what % 5 == 1)
 		check_head(copy, in.left);
-	else if (what % 4 == 3)
+	else if (what % 5 == 3)
 		check_nats(copy, in.left);
 	else
 		check_end(copy, in.left);

@@ -10,11 +10,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "base/json.h"
+#include "base/number.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/read_watch.h"
+#include "ctf/packed.h"
 #include "fleet/ship.h"
 
 #define PAUSE_NS   (SONDE_NS_PER_S / 5)
@@ -31,6 +34,8 @@ static const char usage[] =
 enum option_value {
 	OPTION_TO = 256,
 	OPTION_HOST,
+	OPTION_COMPRESS,
+	OPTION_RATE,
 	OPTION_JSON,
 };
 
@@ -39,6 +44,10 @@ static const struct sonde_option options[] = {
 	{ "to", OPTION_TO, "URL", NULL, "where to: file:///DIRECTORY or nats://HOST" },
 	{ "host", OPTION_HOST, "NAME", NULL,
 	  "the machine's name there; default: as the trace says" },
+	{ "compress", OPTION_COMPRESS, NULL, NULL,
+	  "packets go compressed by zstd, and arrive as they were" },
+	{ "rate", OPTION_RATE, "SIZE", NULL,
+	  "send so many bytes a second at most, such as 10M" },
 	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
 	{ "json", OPTION_JSON, NULL, NULL, "what was shipped, as JSON" },
 	{ 0 }
@@ -51,9 +60,9 @@ static int ship_ask(void)
 }
 
 const struct sonde_net_config sonde_command_net = {
-	SONDE_LIBDIR_FROM_BINDIR,
-	SONDE_LIBDIR,
-	ship_ask,
+	.from_us = SONDE_LIBDIR_FROM_BINDIR,
+	.libdir = SONDE_LIBDIR,
+	.ask = ship_ask,
 };
 
 static void ship_pause(uint64_t look_ns)
@@ -80,29 +89,52 @@ static int ship_until_end(struct sonde_ship *ship)
 	return err < 0 ? err : 0;
 }
 
-static void ship_report(const struct sonde_ship *ship, bool as_json, bool quiet)
+/* What it has cost until now. */
+static double ship_cpu_seconds(void)
+{
+	struct rusage used;
+
+	if (getrusage(RUSAGE_SELF, &used))
+		return 0;
+	return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
+static void ship_report(const struct sonde_ship *ship, uint64_t begin_ns,
+			bool as_json, bool quiet)
 {
 	struct sonde_ship_totals totals;
 	struct sonde_json json = sonde_json_to_file(stdout);
+
+	double cpu = ship_cpu_seconds();
+	double seconds = (double)(sonde_monotonic_ns() - begin_ns) / 1e9;
 
 	sonde_ship_get_totals(ship, &totals);
 	if (as_json) {
 		sonde_json_open(&json, NULL, '{');
 		sonde_json_put_unsigned(&json, "packets", totals.packets);
 		sonde_json_put_unsigned(&json, "bytes", totals.bytes);
+		sonde_json_put_unsigned(&json, "sent", totals.sent);
 		sonde_json_put_unsigned(&json, "present", totals.present);
+		sonde_json_put_double(&json, "cpu_seconds", cpu);
+		sonde_json_put_double(&json, "seconds", seconds);
 		sonde_json_close(&json, '}');
 		(void)fputc('\n', stdout);
 	} else if (!quiet) {
 		(void)printf("%" PRIu64 " packets shipped, %" PRIu64
-			     " bytes; %" PRIu64 " were there already\n",
-			     totals.packets, totals.bytes, totals.present);
+			     " bytes (%" PRIu64 " sent); %" PRIu64
+			     " were there already\n"
+			     "%.2f s of CPU, %.1f %% of one\n",
+			     totals.packets, totals.bytes, totals.sent,
+			     totals.present, cpu,
+			     seconds > 0 ? 100 * cpu / seconds : 0);
 	}
 }
 
 static int ship_all(const struct sonde_ship_config *config, bool json,
 		    bool quiet)
 {
+	uint64_t begin_ns = sonde_monotonic_ns();
 	struct sonde_ship *ship = NULL;
 	int err = sonde_ship_new(config, &ship);
 
@@ -114,7 +146,7 @@ static int ship_all(const struct sonde_ship_config *config, bool json,
 	if (err && err != -EINTR)
 		sonde_complain("ship: %s", config->error->text);
 	else
-		ship_report(ship, json, quiet);
+		ship_report(ship, begin_ns, json, quiet);
 	sonde_ship_free(ship);
 	return err == -EINTR ? 130 : err ? 1 : 0;
 }
@@ -123,12 +155,16 @@ static int ship_run(int argc, char **argv)
 {
 	struct sonde_net_error error = { .text = "no memory" };
 	struct sonde_ship_config config = { .error = &error, .ask = ship_ask };
+	struct sonde_net_config net = sonde_command_net;
+	const char *rate = NULL;
 	const char *to = NULL;
 	bool json = false;
 	bool quiet = false;
 	const struct sonde_option_place places[] = {
 		{ OPTION_TO, NULL, &to },
 		{ OPTION_HOST, NULL, &config.host },
+		{ OPTION_COMPRESS, &net.packs, NULL },
+		{ OPTION_RATE, NULL, &rate },
 		{ 'q', &quiet, NULL },
 		{ OPTION_JSON, &json, NULL },
 		{ 0 },
@@ -142,8 +178,20 @@ static int ship_run(int argc, char **argv)
 				    "ship: where to? --to file:///DIRECTORY");
 		return SONDE_EXIT_USAGE;
 	}
+	if (rate &&
+	    (sonde_number_parse_size(rate, &config.rate) || !config.rate)) {
+		sonde_complain("ship: --rate %.100s: a size is wanted, such as "
+			       "10M",
+			       rate);
+		return SONDE_EXIT_USAGE;
+	}
+	if (net.packs && !sonde_ctf_can_pack()) {
+		sonde_complain("ship: --compress: this build can't; it lacks "
+			       "libzstd");
+		return SONDE_EXIT_USAGE;
+	}
 	config.path = argv[optind];
-	if (sonde_net_open(to, &sonde_command_net, &error, &config.net)) {
+	if (sonde_net_open(to, &net, &error, &config.net)) {
 		sonde_complain("ship: %s", error.text);
 		return SONDE_EXIT_USAGE;
 	}

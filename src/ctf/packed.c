@@ -30,7 +30,8 @@
 #include "ctf/names.h"
 #include "ctf/os.h"
 
-#define LEVEL 3
+#define LEVEL       3
+#define FRAME_LEVEL 1 /* whoever ships is beside what is traced */
 /* Our own files have 1 GiB and a packet at most. */
 #define UNPACKED_MAX (UINT64_C(4) << 30)
 
@@ -176,6 +177,22 @@ int sonde_ctf_pack(int dir, const char *name, bool (*goes_on)(void *ctx),
 		rc = pack_beside(&pack, dir, name, (uint64_t)st.st_size);
 	(void)close(pack.in); /* only read */
 	return rc;
+}
+
+/* ---- one frame ---- */
+
+size_t sonde_ctf_frame_pack(void *to, size_t room, const void *from,
+			    size_t size)
+{
+	size_t packed = ZSTD_compress(to, room, from, size, FRAME_LEVEL);
+
+	return ZSTD_isError(packed) ? 0 : packed;
+}
+
+bool sonde_ctf_frame_unpack(void *to, size_t size, const void *from,
+			    size_t packed)
+{
+	return ZSTD_decompress(to, size, from, packed) == size;
 }
 
 /* ---- finding frames ---- */

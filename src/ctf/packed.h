@@ -45,6 +45,14 @@ static inline bool sonde_ctf_is_packed(const void *bytes, size_t size)
 	return size >= 4 && !memcmp(bytes, "\x28\xb5\x2f\xfd", 4);
 }
 
+/* One frame by itself, for what goes elsewhere. How many bytes it has; 0: more than
+ * there is room for, or this build can't. */
+size_t sonde_ctf_frame_pack(void *to, size_t room, const void *from,
+			    size_t size);
+/* A stranger's: whether it is a frame of exactly `size` bytes, which are there. */
+bool sonde_ctf_frame_unpack(void *to, size_t size, const void *from,
+			    size_t packed);
+
 struct sonde_ctf_packed;
 
 /*

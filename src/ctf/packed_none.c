@@ -21,6 +21,26 @@ int sonde_ctf_pack(int dir, const char *name, bool (*goes_on)(void *ctx),
 	return -ENOSYS;
 }
 
+size_t sonde_ctf_frame_pack(void *to, size_t room, const void *from,
+			    size_t size)
+{
+	(void)to;
+	(void)room;
+	(void)from;
+	(void)size;
+	return 0;
+}
+
+bool sonde_ctf_frame_unpack(void *to, size_t size, const void *from,
+			    size_t packed)
+{
+	(void)to;
+	(void)size;
+	(void)from;
+	(void)packed;
+	return false;
+}
+
 /* It has nothing of its own. */
 int sonde_ctf_packed_new(const uint8_t *from, size_t size, size_t mapped,
 			 size_t tail_bytes,

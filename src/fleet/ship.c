@@ -35,6 +35,7 @@
 
 #define PART_BYTES ((uint64_t)1 << 20) /* of what no packet has */
 #define SCAN_BYTES 65536u
+#define PAUSE_NS   ((uint64_t)SONDE_NS_PER_S / 10)
 #define SETTLE_NS  (2 * (uint64_t)SONDE_NS_PER_S)
 
 /* Of a file that was published, in whole or in part. */
@@ -67,6 +68,7 @@ struct sonde_ship {
 	struct origin **origins;
 	size_t nr_origins, origins_room;
 	struct sonde_ship_totals totals;
+	uint64_t due_ns; /* before which nothing is sent, by the rate */
 	uint8_t *body;
 	size_t body_room;
 };
@@ -123,6 +125,7 @@ void sonde_ship_get_totals(const struct sonde_ship *ship,
 			   struct sonde_ship_totals *ret_totals)
 {
 	*ret_totals = ship->totals;
+	ret_totals->sent = sonde_net_sent(ship->config.net);
 }
 
 /* ---- what was published ---- */
@@ -168,14 +171,41 @@ static int ship_resume(void *ctx, const struct sonde_net_head *head)
 	return 0;
 }
 
+/* After so many bytes: waits until as many more may be sent. What wasn't sent in
+ * the last second can be made up for. */
+static int ship_keep_rate(struct sonde_ship *ship, uint64_t bytes)
+{
+	uint64_t now = sonde_monotonic_ns();
+	int err = 0;
+
+	if (!ship->config.rate)
+		return 0;
+	if (ship->due_ns + SONDE_NS_PER_S < now)
+		ship->due_ns = now - SONDE_NS_PER_S;
+	ship->due_ns += bytes * SONDE_NS_PER_S / ship->config.rate;
+	while (!err && ship->due_ns > (now = sonde_monotonic_ns())) {
+		uint64_t ns = ship->due_ns - now;
+		struct timespec pause = { 0 };
+
+		pause.tv_nsec = (long)(ns < PAUSE_NS ? ns : PAUSE_NS);
+		(void)nanosleep(&pause, NULL); /* a signal may end it */
+		err = ship->config.ask ? ship->config.ask() : 0;
+	}
+	return err;
+}
+
 static int ship_publish(struct origin *origin, struct sonde_net_head *head,
 			const void *body)
 {
 	struct sonde_ship *ship = origin->ship;
+	uint64_t sent = sonde_net_sent(ship->config.net);
 	int err;
 
 	head->sum = sonde_sum(body, head->body);
 	err = sonde_net_publish(origin->log, head, body);
+	if (!err)
+		err = ship_keep_rate(ship,
+				     sonde_net_sent(ship->config.net) - sent);
 	if (err)
 		return err;
 	origin->has_news = true;

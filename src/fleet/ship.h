@@ -32,6 +32,7 @@ struct sonde_ship;
 
 struct sonde_ship_totals {
 	uint64_t packets, bytes; /* that were published; bytes of all bodies */
+	uint64_t sent;           /* the same, compressed if they were */
 	uint64_t present;        /* packets that the engine had already */
 };
 
@@ -40,6 +41,7 @@ struct sonde_ship_config {
 	struct sonde_net_error *error; /* gets all words */
 	const char *path;              /* of the trace or traces */
 	const char *host; /* NULL: as the trace says, or this one's */
+	uint64_t rate;    /* bytes a second that are sent at most; 0: any */
 	/* Asked now and then: less than 0 ends a look with that. NULL: none. */
 	int (*ask)(void);
 };

@@ -96,6 +96,34 @@ def a_packet_up_to_the_end_of_a_sparse_file_is_small_on_its_way():
 
 
 @test
+def what_goes_compressed_arrives_as_it_was():
+    trace = recorded(4)
+    store, out = places()
+    shipped = ship(trace, store, "--compress")
+    check(0 < shipped["sent"] < shipped["bytes"] / 2, f"bytes: {shipped}")
+    check(shipped["cpu_seconds"] > 0, f"CPU: {shipped}")
+    used = sum(p.stat().st_size for p in store.rglob("*.chunk"))
+    check(shipped["sent"] < used < shipped["bytes"] / 2, f"{used} bytes there")
+    (row,) = collect(store, out)
+    check_equal(row["state"], "complete", "state")
+    check_same(only(out), trace)
+    # It is the same message, whichever way it goes.
+    check_equal(ship(trace, store)["packets"], 0, "packets, a second time")
+
+
+@test
+def a_rate_is_kept():
+    trace = recorded(4)
+    store, out = places()
+    shipped = ship(trace, store, "--rate", "2M")
+    # What wasn't sent in a second may be made up for.
+    check(shipped["seconds"] > shipped["bytes"] / 2 / 2**20 - 1.1,
+          f"too fast: {shipped}")
+    collect(store, out)
+    check_same(only(out), trace)
+
+
+@test
 def recordings_of_one_name_and_hosts_are_apart():
     one, other = small(), small()
     metadata = (other / "metadata").read_text()
@@ -264,6 +292,23 @@ def what_is_damaged_on_the_way_is_left_out_and_said():
 
 
 @test
+def what_is_damaged_where_it_is_compressed_is_said():
+    trace = recorded()
+    store, out = places()
+    ship(trace, store, "--compress")
+    for chunk in store.rglob("*.chunk"):
+        text = bytearray(chunk.read_bytes())
+        # the middle of the first packet, behind its head's line
+        at = text.index(b"\n", text.index(b"sonde1 packet"))
+        text[at + 2000] ^= 0x55
+        chunk.write_bytes(text)
+        break
+    (row,) = collect(store, out, status=1)
+    check_equal((row["damaged"], row["missing"], row["state"]),
+                (1, 1, "incomplete"), "row")
+
+
+@test
 def a_chunk_that_is_missing_is_waited_for():
     trace = recorded()
     store, out = places()
@@ -289,6 +334,8 @@ def mistakes_are_told_with_a_remedy():
             (["ship", trace, "--to", "http://x"], 2, "file:///DIRECTORY"),
             (["ship", trace, "--to", "file://x"], 2, "whole path"),
             (["ship", "--to", "file:///x"], 2, "one trace is wanted"),
+            (["ship", trace, "--to", f"file://{out}", "--rate", "0"], 2,
+             "a size is wanted"),
             (["ship", "/dev", "--to", f"file://{out}"], 1, "no trace here"),
             (["ship", trace, "--to", f"file://{out}", "--host", "a/b"], 1,
              "give --host"),

@@ -3,7 +3,8 @@
  * engine.h - what an engine does for net.h.
  *
  * Each function is as the one of net.h that is called like it. An engine's net
- * and its logs begin with the structures below.
+ * and its logs begin with the structures below. What it publishes and fetches has
+ * sonde_net_size() bytes behind its head.
  */
 #ifndef SESSION_NET_ENGINE_H
 #define SESSION_NET_ENGINE_H
@@ -11,8 +12,8 @@
 #include "session/net/net.h"
 
 struct sonde_net_engine {
-	int (*open)(const char *url, const struct sonde_net_config *config,
-		    struct sonde_net_error *error, struct sonde_net **ret_net);
+	int (*open)(const char *url, struct sonde_net_error *error,
+		    struct sonde_net **ret_net);
 	void (*close)(struct sonde_net *net);
 	int (*list)(struct sonde_net *net, sonde_net_list_fn *take, void *ctx);
 	int (*log_open)(struct sonde_net *net, const char *host,
@@ -31,12 +32,18 @@ struct sonde_net_engine {
 struct sonde_net {
 	const struct sonde_net_engine *engine;
 	struct sonde_net_error *error;
+	/* Set by sonde_net_open(), when the engine's function has returned. */
 	int (*ask)(void);
+	bool packs;
+	uint64_t sent;
 };
 
 struct sonde_net_log {
 	struct sonde_net *net;
 	uint64_t body_max;
+	/* net.c's: a body packed, or unpacked */
+	uint8_t *bytes;
+	size_t room;
 };
 
 extern const struct sonde_net_engine sonde_net_files;

@@ -72,13 +72,12 @@ static int files_fail_errno(struct sonde_net *net, int err, const char *path)
 			      strerrordesc_np(-err));
 }
 
-static int files_open(const char *url, const struct sonde_net_config *config,
-		      struct sonde_net_error *error, struct sonde_net **ret_net)
+static int files_open(const char *url, struct sonde_net_error *error,
+		      struct sonde_net **ret_net)
 {
 	const char *path = url + strlen("file://");
 	struct files_net *files;
 
-	(void)config; /* it never waits */
 	if (*path != '/')
 		return sonde_net_fail(error, -EINVAL,
 				      "%.200s: a directory's whole path is "
@@ -358,11 +357,11 @@ static int files_publish(struct sonde_net_log *net_log,
 		return err;
 	err = sonde_write_all(log->fd, line, size);
 	if (!err)
-		err = sonde_write_all(log->fd, body, head->body);
+		err = sonde_write_all(log->fd, body, sonde_net_size(head));
 	log->broken = err;
 	if (err)
 		return files_fail_errno(net_log->net, err, log->path);
-	log->bytes += size + head->body;
+	log->bytes += size + sonde_net_size(head);
 	return log->bytes < CHUNK_BYTES ? 0 : files_settle(net_log);
 }
 
@@ -429,6 +428,7 @@ static int fetch_head(struct files_log *log, uint64_t *position,
 	char line[SONDE_NET_HEAD_MAX];
 	struct sonde_net_head *head = &message->head;
 	ssize_t size;
+	uint64_t body;
 	uint64_t at;
 	int n = files_find(log, position);
 
@@ -438,9 +438,10 @@ static int fetch_head(struct files_log *log, uint64_t *position,
 	size = pread(log->in, line, sizeof(line), (off_t)at);
 	n = size > 0 ? sonde_net_head_parse(line, (size_t)size, head) :
 		       -EBADMSG;
+	body = n < 0 ? 0 : sonde_net_size(head);
 	if (n < 0 || at + (uint64_t)n > log->in_bytes ||
-	    head->body > log->in_bytes - at - (uint64_t)n ||
-	    at + (uint64_t)n + head->body > UINT32_MAX) {
+	    body > log->in_bytes - at - (uint64_t)n ||
+	    at + (uint64_t)n + body > UINT32_MAX) {
 		message->next = (uint64_t)(log->in_nr + 1) << 32;
 		return sonde_net_fail(log->log.net->error, -EBADMSG,
 				      "%.400s: chunk %" PRIu32
@@ -448,7 +449,7 @@ static int fetch_head(struct files_log *log, uint64_t *position,
 				      log->path, log->in_nr, at);
 	}
 	*position += (uint64_t)n;
-	message->next = *position + head->body;
+	message->next = *position + body;
 	return 1;
 }
 
@@ -457,10 +458,11 @@ static int files_fetch(struct sonde_net_log *net_log, uint64_t position,
 {
 	struct files_log *log = (struct files_log *)net_log;
 	int n = fetch_head(log, &position, ret_message);
-	uint64_t size = ret_message->head.body;
+	uint64_t size;
 
 	if (n <= 0)
 		return n;
+	size = sonde_net_size(&ret_message->head);
 	if (size > log->body_room) {
 		free(log->body);
 		log->body_room = 0;

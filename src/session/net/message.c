@@ -2,7 +2,8 @@
 /*
  * message.c - heads as text (message.h).
  *
- * All fields are there, in one order, so that a head has one text only. In
+ * All fields are there, in one order, but `packed` of what isn't, so that a head
+ * has one text only. In
  * names, bytes other than letters, digits and a few signs are %XX.
  */
 #include "session/net/message.h"
@@ -109,11 +110,14 @@ size_t sonde_net_head_put(const struct sonde_net_head *head,
 	sonde_hex_put(head->trace, 16, trace);
 	sonde_text_add(&text,
 		       "sonde1 %s trace=%s number=%" PRIu64 " offset=%" PRIu64
-		       " bytes=%" PRIu64 " body=%" PRIu64 " sum=%016" PRIx64
-		       " begin=%" PRId64 " end=%" PRId64,
+		       " bytes=%" PRIu64 " body=%" PRIu64,
 		       kinds[head->kind], trace, head->number, head->offset,
-		       head->bytes, head->body, head->sum, head->begin_ns,
-		       head->end_ns);
+		       head->bytes, head->body);
+	if (head->packed)
+		sonde_text_add(&text, " packed=%" PRIu64, head->packed);
+	sonde_text_add(&text,
+		       " sum=%016" PRIx64 " begin=%" PRId64 " end=%" PRId64,
+		       head->sum, head->begin_ns, head->end_ns);
 	net_put_text(&text, "host", head->host);
 	net_put_text(&text, "recording", head->recording);
 	net_put_text(&text, "path", head->path);
@@ -178,6 +182,7 @@ static bool net_take_text(const char **at, const char *key, char *to,
 
 static bool net_take_numbers(const char **at, struct sonde_net_head *head)
 {
+	head->packed = 0;
 	return sonde_hex_take_word(at, " trace=") &&
 	       sonde_hex_take_bytes(at, head->trace, sizeof(head->trace)) &&
 	       net_take_count(at, " number=", UINT32_MAX, &head->number) &&
@@ -186,6 +191,8 @@ static bool net_take_numbers(const char **at, struct sonde_net_head *head)
 	       net_take_count(at, " bytes=", SONDE_NET_BYTES_MAX,
 			      &head->bytes) &&
 	       net_take_count(at, " body=", SONDE_NET_BODY_MAX, &head->body) &&
+	       (!sonde_hex_take_word(at, " packed=") ||
+		sonde_number_take(at, 10, SONDE_NET_BODY_MAX, &head->packed)) &&
 	       sonde_hex_take_word(at, " sum=") &&
 	       sonde_hex_take_number(at, &head->sum) &&
 	       net_take_time(at, " begin=", &head->begin_ns) &&
@@ -211,6 +218,7 @@ static bool is_head_valid(const struct sonde_net_head *head)
 	       sonde_net_is_path(head->path) &&
 	       sonde_net_is_file(head->kind, head->file) &&
 	       head->body <= head->bytes &&
+	       (!head->packed || head->packed < head->body) &&
 	       (is_piece ? head->bytes > 0 : head->offset == 0);
 }
 

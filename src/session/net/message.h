@@ -3,7 +3,7 @@
  * message.h - what goes from a machine to another: a head, which is a line of
  * text, and a body, which is bytes of a trace as they are.
  *
- *	sonde1 packet trace=HEX number=N offset=N bytes=N body=N sum=HEX
+ *	sonde1 packet trace=HEX number=N offset=N bytes=N body=N [packed=N] sum=HEX
  *		begin=NS end=NS host=TEXT recording=TEXT path=TEXT file=TEXT
  *		check=HEX			(all in one line)
  *
@@ -18,7 +18,8 @@
  *	end		all has been said, for the `number`th time: the body has
  *			a line "PIECES BYTES FILE" for each file of pieces
  *
- * The zeros at the end of a piece aren't in its body: `body` <= `bytes`. The
+ * The zeros at the end of a piece aren't in its body: `body` <= `bytes`. If there
+ * is `packed`, the body goes as a frame of zstd (RFC 8878) of so many bytes. The
  * pieces of a file cover it, in order and without gaps.
  *
  * A head that was parsed is checked: its names can be those of files in a
@@ -50,7 +51,8 @@ struct sonde_net_head {
 	enum sonde_net_kind kind;
 	uint8_t trace[16]; /* its UUID */
 	uint64_t number, offset, bytes, body;
-	uint64_t sum;             /* of the body */
+	uint64_t packed; /* bytes of the body compressed; 0: it isn't */
+	uint64_t sum;    /* of the body, uncompressed */
 	int64_t begin_ns, end_ns; /* of a packet; else 0 */
 	char host[SONDE_NET_NAME_MAX + 1];
 	char recording[SONDE_NET_NAME_MAX + 1];
@@ -58,6 +60,12 @@ struct sonde_net_head {
 	char path[SONDE_NET_PATH_MAX + 1];
 	char file[SONDE_NET_FILE_MAX + 1]; /* "" of an end */
 };
+
+/* Bytes that go behind the head. */
+static inline uint64_t sonde_net_size(const struct sonde_net_head *head)
+{
+	return head->packed ? head->packed : head->body;
+}
 
 /* Whether it can be the name of one directory that we make. */
 bool sonde_net_is_name(const char *name);

@@ -183,8 +183,7 @@ static void net_nats_close(struct sonde_net *net)
 	free(nats);
 }
 
-static int net_nats_open(const char *url, const struct sonde_net_config *config,
-			 struct sonde_net_error *error,
+static int net_nats_open(const char *url, struct sonde_net_error *error,
 			 struct sonde_net **ret_net)
 {
 	struct nats_net *net = calloc(1, sizeof(*net));
@@ -195,7 +194,6 @@ static int net_nats_open(const char *url, const struct sonde_net_config *config,
 		return sonde_net_fail(error, -ENOMEM, "no memory");
 	net->net.error = error;
 	net->net.engine = sonde_net_nats_engine();
-	net->net.ask = config->ask;
 	status = nats_connect(net, url);
 	if (status == NATS_OK) {
 		*ret_net = &net->net;
@@ -587,9 +585,9 @@ static natsStatus hold_message(struct nats_net *net, const struct nats_log *log,
 	(void)snprintf(answer, sizeof(answer), "%s.%" PRIu64, net->inbox,
 		       ++net->serial);
 	*slot = (struct nats_slot){ .serial = net->serial,
-				    .bytes = head->body };
+				    .bytes = sonde_net_size(head) };
 	status = natsMsg_Create(&slot->message, log->subject, answer, body,
-				(int)head->body);
+				(int)slot->bytes);
 	if (status == NATS_OK)
 		status = set_headers(slot->message, head);
 	if (status != NATS_OK) {
@@ -610,8 +608,9 @@ static int net_nats_publish(struct sonde_net_log *net_log,
 	struct nats_log *log = (struct nats_log *)net_log;
 	struct nats_net *net = nats_of(net_log->net);
 	struct nats_slot *slot = NULL;
-	uint64_t room = WINDOW_BYTES -
-			(head->body < WINDOW_BYTES ? head->body : WINDOW_BYTES);
+	uint64_t size = sonde_net_size(head);
+	uint64_t room =
+		WINDOW_BYTES - (size < WINDOW_BYTES ? size : WINDOW_BYTES);
 	natsStatus status;
 	int err = need_answers(net);
 
@@ -682,7 +681,7 @@ static int net_nats_fetch(struct sonde_net_log *net_log, uint64_t position,
 	ret_message->next = sequence + 1;
 	if (!take_head(log->fetched, &ret_message->head) ||
 	    (uint64_t)natsMsg_GetDataLength(log->fetched) !=
-		    ret_message->head.body)
+		    sonde_net_size(&ret_message->head))
 		return sonde_net_fail(net_log->net->error, -EBADMSG,
 				      "%.300s: message %" PRIu64
 				      " is none of ours",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net.c - which engine a URL means; all else goes to that one. Files are built
+ * net.c - which engine a URL means; all else goes to that one, but compressing
+ * bodies, of which engines know only how many bytes go. Files are built
  * in. NATS is a library that is opened if a URL asks for it, as its own takes
  * longer to load than most commands take to begin.
  */
@@ -8,9 +9,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ctf/packed.h"
 #include "session/launch.h"
 #include "session/net/engine.h"
 
@@ -35,21 +39,29 @@ static int open_nats(const char *url, const struct sonde_net_config *config,
 	if (!engine)
 		return sonde_net_fail(error, -ENOSYS, "%.300s: %.200s", path,
 				      dlerror());
-	return engine()->open(url, config, error, ret_net);
+	return engine()->open(url, error, ret_net);
 }
 
 int sonde_net_open(const char *url, const struct sonde_net_config *config,
 		   struct sonde_net_error *error, struct sonde_net **ret_net)
 {
+	int err;
+
 	*error = (struct sonde_net_error){ .text = "" };
 	if (!strncmp(url, "file://", 7))
-		return sonde_net_files.open(url, config, error, ret_net);
-	if (!strncmp(url, "nats://", 7) || !strncmp(url, "tls://", 6))
-		return open_nats(url, config, error, ret_net);
-	return sonde_net_fail(error, -EINVAL,
-			      "%.200s: not a place to ship to; one is "
-			      "file:///DIRECTORY",
-			      url);
+		err = sonde_net_files.open(url, error, ret_net);
+	else if (!strncmp(url, "nats://", 7) || !strncmp(url, "tls://", 6))
+		err = open_nats(url, config, error, ret_net);
+	else
+		err = sonde_net_fail(error, -EINVAL,
+				     "%.200s: not a place to ship to; one is "
+				     "file:///DIRECTORY",
+				     url);
+	if (err)
+		return err;
+	(*ret_net)->ask = config->ask;
+	(*ret_net)->packs = config->packs;
+	return 0;
 }
 
 void sonde_net_close(struct sonde_net *net)
@@ -72,8 +84,10 @@ int sonde_net_log_open(struct sonde_net *net, const char *host,
 
 void sonde_net_log_close(struct sonde_net_log *log)
 {
-	if (log)
-		log->net->engine->log_close(log);
+	if (!log)
+		return;
+	free(log->bytes);
+	log->net->engine->log_close(log);
 }
 
 int sonde_net_resume(struct sonde_net_log *log, sonde_net_resume_fn *take,
@@ -87,10 +101,34 @@ uint64_t sonde_net_body_max(const struct sonde_net_log *log)
 	return log->body_max;
 }
 
+/* ---- bodies that are compressed ---- */
+
+static bool room_for_body(struct sonde_net_log *log, uint64_t size)
+{
+	if (size <= log->room)
+		return true;
+	free(log->bytes);
+	log->bytes = malloc(size);
+	log->room = log->bytes ? size : 0;
+	return log->bytes;
+}
+
 int sonde_net_publish(struct sonde_net_log *log,
 		      const struct sonde_net_head *head, const void *body)
 {
-	return log->net->engine->publish(log, head, body);
+	struct sonde_net_head sent = *head;
+
+	if (log->net->packs && head->body && room_for_body(log, head->body))
+		sent.packed = sonde_ctf_frame_pack(log->bytes, head->body - 1,
+						   body, head->body);
+	log->net->sent += sonde_net_size(&sent);
+	return log->net->engine->publish(log, &sent,
+					 sent.packed ? log->bytes : body);
+}
+
+uint64_t sonde_net_sent(const struct sonde_net *net)
+{
+	return net->sent;
 }
 
 int sonde_net_settle(struct sonde_net_log *log)
@@ -98,8 +136,36 @@ int sonde_net_settle(struct sonde_net_log *log)
 	return log->net->engine->settle(log);
 }
 
+static int unpack_body(struct sonde_net_log *log,
+		       struct sonde_net_message *message)
+{
+	const struct sonde_net_head *head = &message->head;
+	struct sonde_net_error *error = log->net->error;
+
+	if (!sonde_ctf_can_pack())
+		return sonde_net_fail(error, -ENOSYS,
+				      "what %.60s shipped is compressed, and "
+				      "this build can't read that: it lacks "
+				      "libzstd",
+				      head->host);
+	if (!room_for_body(log, head->body))
+		return sonde_net_fail(error, -ENOMEM, "no memory");
+	if (!sonde_ctf_frame_unpack(log->bytes, head->body, message->body,
+				    head->packed))
+		return sonde_net_fail(error, -EBADMSG,
+				      "%.60s, %.200s: piece %" PRIu64
+				      " is damaged where it is compressed",
+				      head->host, head->file, head->number);
+	message->body = log->bytes;
+	return 1;
+}
+
 int sonde_net_fetch(struct sonde_net_log *log, uint64_t position,
 		    struct sonde_net_message *ret_message)
 {
-	return log->net->engine->fetch(log, position, ret_message);
+	int n = log->net->engine->fetch(log, position, ret_message);
+
+	return n > 0 && ret_message->head.packed ?
+		       unpack_body(log, ret_message) :
+		       n;
 }

@@ -46,6 +46,7 @@ struct sonde_net_config {
 	const char *from_us, *libdir;
 	/* Asked while it waits: less than 0 ends that. NULL: none. */
 	int (*ask)(void);
+	bool packs; /* bodies go compressed, if that makes them smaller */
 };
 
 /* -EINVAL: not a URL of an engine; -ENOSYS: its library isn't here. `config` is
@@ -84,6 +85,8 @@ uint64_t sonde_net_body_max(const struct sonde_net_log *log);
  * `body` of the head are right. */
 int sonde_net_publish(struct sonde_net_log *log,
 		      const struct sonde_net_head *head, const void *body);
+/* Bytes of bodies that were published, as they went. */
+uint64_t sonde_net_sent(const struct sonde_net *net);
 /* All that was published is acknowledged when this returns 0. After an error of
  * this or of _publish(), the log is of no use but to be closed. */
 int sonde_net_settle(struct sonde_net_log *log);
@@ -96,7 +99,8 @@ struct sonde_net_message {
 
 /* The message at, or next behind, a position; 0 is the log's beginning. 1; 0:
  * there is none yet; -EBADMSG: bytes that are no message, with words; `next` is
- * behind them, or 0 if nothing can be read behind them. */
+ * behind them, or 0 if nothing can be read behind them. -ENOSYS: it is compressed, and
+ * this build can't read that. */
 int sonde_net_fetch(struct sonde_net_log *log, uint64_t position,
 		    struct sonde_net_message *ret_message);
 

@@ -75,6 +75,24 @@ static void a_head_is_read_as_it_was_written(void **state)
 	assert_false(sonde_net_is_body(&read, "hell", 4));
 }
 
+static void a_body_that_is_compressed_is_smaller(void **state)
+{
+	struct sonde_net_head head = some_head();
+	struct sonde_net_head read;
+	char line[SONDE_NET_HEAD_MAX];
+	size_t size;
+
+	(void)state;
+	assert_int_equal(sonde_net_size(&head), 5);
+	head.packed = 4;
+	assert_int_equal(sonde_net_size(&head), 4);
+	size = sonde_net_head_put(&head, line);
+	assert_int_equal(sonde_net_head_parse(line, size, &read), size);
+	assert_int_equal(read.packed, 4);
+	head.packed = 5;
+	assert_int_equal(reread(&head), -EINVAL);
+}
+
 static void a_head_with_any_bit_changed_is_refused(void **state)
 {
 	struct sonde_net_head head = some_head();
@@ -391,6 +409,7 @@ int main(void)
 			only_our_stream_s_answer_says_that_it_is_stored),
 		cmocka_unit_test(an_id_tells_messages_apart),
 		cmocka_unit_test(a_head_is_read_as_it_was_written),
+		cmocka_unit_test(a_body_that_is_compressed_is_smaller),
 		cmocka_unit_test(a_head_with_any_bit_changed_is_refused),
 		cmocka_unit_test(names_that_lead_elsewhere_are_refused),
 		cmocka_unit_test(documents_have_names_of_their_own),
