@@ -110,6 +110,28 @@ def a_packet_that_is_too_large_goes_in_parts():
 
 
 @test
+def a_trace_may_be_shipped_by_two_names():
+    server = Server()
+    trace, out = small(), scratch() / "out"
+    server.ship(trace)
+    check_equal(server.ship(trace, "--host", "there")["packets"], 12, "packets")
+    rows = server.collect(out)
+    check_equal([row["state"] for row in rows], ["complete"] * 2, "states")
+    check_same(next(out.glob("there/*")), trace)
+
+
+@test
+def what_goes_compressed_arrives_as_it_was():
+    server = Server()
+    trace, out = recorded(4), scratch() / "out"
+    shipped = server.ship(trace, "--compress")
+    check(0 < shipped["sent"] < shipped["bytes"] / 2, f"bytes: {shipped}")
+    (row,) = server.collect(out)
+    check_equal(row["state"], "complete", "state")
+    check_same(only(out), trace)
+
+
+@test
 def an_empty_server_has_no_traces():
     check_equal(Server().collect(scratch() / "out", status=1), [], "traces")
 

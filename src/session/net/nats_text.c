@@ -59,8 +59,9 @@ bool sonde_nats_take_subject(const char *subject,
 	       sonde_net_is_name(host);
 }
 
-/* Documents and ends say more each time, also when who published the last one was
- * killed before it knew that it had: so the sum is a part of it. */
+/* One trace may be shipped under two names of hosts. Documents and ends say more
+ * each time, also when who published the last one was killed before it knew that it
+ * had: so the sum is a part of it. */
 void sonde_nats_put_id(const struct sonde_net_head *head,
 		       char id[SONDE_NATS_ID])
 {
@@ -68,7 +69,9 @@ void sonde_nats_put_id(const struct sonde_net_head *head,
 
 	sonde_hex_put(head->trace, 16, trace);
 	(void)snprintf(id, SONDE_NATS_ID,
-		       "%s/%d/%016" PRIx64 "/%" PRIu64 "/%016" PRIx64, trace,
+		       "%s/%016" PRIx64 "/%d/%016" PRIx64 "/%" PRIu64
+		       "/%016" PRIx64,
+		       trace, sonde_sum(head->host, strlen(head->host)),
 		       head->kind, sonde_sum(head->file, strlen(head->file)),
 		       head->number, head->sum);
 }

@@ -396,6 +396,10 @@ static void an_id_tells_messages_apart(void **state)
 	sonde_nats_put_id(&other, again);
 	assert_string_not_equal(id, again);
 	other = head;
+	strcpy(other.host, "web 2");
+	sonde_nats_put_id(&other, again);
+	assert_string_not_equal(id, again);
+	other = head;
 	strcpy(other.file, "cpu1");
 	sonde_nats_put_id(&other, again);
 	assert_string_not_equal(id, again);
