@@ -26,6 +26,7 @@ static const char usage[] =
 enum option_value {
 	OPTION_FROM = 256,
 	OPTION_HOSTS,
+	OPTION_TRACES,
 	OPTION_FOLLOW,
 	OPTION_JSON,
 };
@@ -37,6 +38,8 @@ static const struct sonde_option options[] = {
 	  "where to: a new directory, or one of an earlier collect" },
 	{ "hosts", OPTION_HOSTS, "GLOB", NULL,
 	  "only of these machines; several with commas between" },
+	{ "traces", OPTION_TRACES, "GLOB", NULL,
+	  "only recordings of these names; several with commas between" },
 	{ "follow", OPTION_FOLLOW, NULL, NULL,
 	  "go on as more comes, until interrupted" },
 	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
@@ -122,12 +125,15 @@ static bool collect_show(const struct sonde_collect *collect,
 	struct sonde_collect_trace trace;
 	struct sonde_show how;
 	bool is_whole = true;
+	bool has_any = false;
 
 	sonde_show_init(&how, stdout);
 	how.json = wanted->json;
 	sonde_table_minor(table, 1u << COLUMN_UUID);
 	for (size_t i = 0; i < sonde_collect_nr(collect); i++) {
-		sonde_collect_get(collect, i, &trace);
+		if (!sonde_collect_get(collect, i, &trace))
+			continue;
+		has_any = true;
 		collect_put_trace(table, &trace);
 		is_whole = is_whole && !trace.missing && !trace.damaged;
 	}
@@ -135,8 +141,10 @@ static bool collect_show(const struct sonde_collect *collect,
 	    sonde_show_report(&how, report, stdout))
 		is_whole = false;
 	sonde_report_free(report);
-	if (!sonde_collect_nr(collect) && !wanted->follows) {
-		sonde_complain("collect: nothing was shipped to %.300s%s%.100s",
+	if (!has_any && !wanted->follows) {
+		sonde_complain("collect: nothing%s was shipped to "
+			       "%.300s%s%.100s",
+			       wanted->config.traces ? " of that name" : "",
 			       wanted->from, wanted->config.hosts ? " by " : "",
 			       wanted->config.hosts ? wanted->config.hosts :
 						      "");
@@ -173,6 +181,7 @@ static int collect_run(int argc, char **argv)
 		{ OPTION_FROM, NULL, &wanted.from },
 		{ 'o', NULL, &wanted.config.out },
 		{ OPTION_HOSTS, NULL, &wanted.config.hosts },
+		{ OPTION_TRACES, NULL, &wanted.config.traces },
 		{ OPTION_FOLLOW, &wanted.follows, NULL },
 		{ 'q', &wanted.quiet, NULL },
 		{ OPTION_JSON, &wanted.json, NULL },

@@ -43,9 +43,10 @@ struct gathered {
 	char id[33]; /* the same, as text */
 	char notes_name[SONDE_NET_NAME_MAX + 40];
 	struct sonde_notes notes;
-	int dir;            /* -1: not open */
-	size_t nr_open;     /* files */
-	uint64_t unsettled; /* bytes */
+	int dir;                     /* -1: not open */
+	size_t nr_open;              /* files */
+	uint64_t unsettled;          /* bytes */
+	bool is_wanted, is_unwanted; /* neither: nothing was taken yet */
 };
 
 struct sonde_collect {
@@ -374,6 +375,23 @@ static int write_end(struct gathered *trace,
 	return 0;
 }
 
+static bool is_any_of(const char *globs, const char *name)
+{
+	char glob[SONDE_NET_NAME_MAX + 1];
+
+	if (!globs)
+		return true;
+	while (*globs) {
+		size_t length = sonde_text_item(globs, ',');
+
+		(void)snprintf(glob, sizeof(glob), "%.*s", (int)length, globs);
+		if (!fnmatch(glob, name, 0))
+			return true;
+		globs += length + (globs[length] == ',');
+	}
+	return false;
+}
+
 static int gathered_take(struct gathered *trace,
 			 const struct sonde_net_message *message)
 {
@@ -386,6 +404,12 @@ static int gathered_take(struct gathered *trace,
 		trace->notes.damaged++;
 		return 0;
 	}
+	trace->is_wanted =
+		trace->is_wanted ||
+		is_any_of(trace->collect->config.traces, head->recording);
+	trace->is_unwanted = !trace->is_wanted;
+	if (trace->is_unwanted)
+		return -ECANCELED;
 	err = open_dir(trace, head);
 	if (err)
 		return err;
@@ -453,6 +477,8 @@ static int collect_log(struct gathered *trace)
 	while ((err = gathered_next(trace, log)) > 0)
 		has_news = true;
 	sonde_net_log_close(log);
+	if (trace->is_unwanted)
+		return 0;
 	settled = has_news || err ? gathered_settle(trace) : 0;
 	if (trace->dir >= 0)
 		(void)close(trace->dir); /* nothing is written to it */
@@ -462,24 +488,6 @@ static int collect_log(struct gathered *trace)
 	return has_news;
 }
 
-static bool wants_host(const struct sonde_collect *collect, const char *host)
-{
-	const char *globs = collect->config.hosts;
-	char glob[SONDE_NET_NAME_MAX + 1];
-
-	if (!globs)
-		return true;
-	while (*globs) {
-		size_t length = sonde_text_item(globs, ',');
-
-		(void)snprintf(glob, sizeof(glob), "%.*s", (int)length, globs);
-		if (!fnmatch(glob, host, 0))
-			return true;
-		globs += length + (globs[length] == ',');
-	}
-	return false;
-}
-
 /* A log that the engine has. */
 static int meet_log(void *ctx, const char *host, const uint8_t id[16])
 {
@@ -487,7 +495,7 @@ static int meet_log(void *ctx, const char *host, const uint8_t id[16])
 	struct gathered *trace;
 	int err;
 
-	if (!wants_host(collect, host))
+	if (!is_any_of(collect->config.hosts, host))
 		return 0;
 	for (size_t i = 0; i < collect->nr_traces; i++)
 		if (!memcmp(collect->traces[i]->trace, id, 16) &&
@@ -520,6 +528,8 @@ int sonde_collect_look(struct sonde_collect *collect)
 	bool has_news = false;
 
 	for (size_t i = 0; err >= 0 && i < collect->nr_traces; i++) {
+		if (collect->traces[i]->is_unwanted)
+			continue;
 		err = collect_log(collect->traces[i]);
 		has_news = has_news || err > 0;
 	}
@@ -531,7 +541,7 @@ size_t sonde_collect_nr(const struct sonde_collect *collect)
 	return collect->nr_traces;
 }
 
-void sonde_collect_get(const struct sonde_collect *collect, size_t i,
+bool sonde_collect_get(const struct sonde_collect *collect, size_t i,
 		       struct sonde_collect_trace *ret_trace)
 {
 	const struct gathered *trace = collect->traces[i];
@@ -549,4 +559,5 @@ void sonde_collect_get(const struct sonde_collect *collect, size_t i,
 		ret_trace->missing +=
 			file->wanted - sonde_notes_count(file, file->wanted);
 	}
+	return !trace->is_unwanted;
 }

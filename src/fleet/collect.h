@@ -29,7 +29,9 @@ struct sonde_collect_config {
 	struct sonde_net *net;
 	struct sonde_net_error *error; /* gets all words */
 	const char *out;
-	const char *hosts; /* globs with commas between; NULL: all */
+	/* Globs with commas between; NULL: all. Traces are meant by the name of
+	 * the recording's directory. */
+	const char *hosts, *traces;
 	/* Told what isn't as it should be, and doesn't end the work. */
 	void (*warn)(const char *text);
 	/* Asked now and then: less than 0 ends a look with that. NULL: none. */
@@ -55,7 +57,8 @@ struct sonde_collect_trace {
 	bool is_ended;    /* all was said, and there was nothing since */
 };
 size_t sonde_collect_nr(const struct sonde_collect *collect);
-void sonde_collect_get(const struct sonde_collect *collect, size_t i,
+/* false: it isn't wanted, as its first message said. */
+bool sonde_collect_get(const struct sonde_collect *collect, size_t i,
 		       struct sonde_collect_trace *ret_trace);
 
 #endif /* FLEET_COLLECT_H */

@@ -149,6 +149,12 @@ def recordings_of_one_name_and_hosts_are_apart():
     alone = scratch() / "alone"
     (row,) = collect(store, alone, "--hosts", "th*")
     check_equal(row["host"], "there", "host")
+    few = scratch() / "few"
+    rows = collect(store, few, "--traces", "t")
+    check_equal(len(rows), 3, f"traces that are called so: {rows}")
+    none = scratch() / "none"
+    check_equal(collect(store, none, "--traces", "tt,x", status=1), [], "traces")
+    check_equal(list(none.glob("*here")), [], "directories")
 
 
 # ---- kills ----
