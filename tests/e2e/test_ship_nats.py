@@ -14,7 +14,7 @@ import subprocess
 import time
 
 from fleet import Talker, check_same, recorded, small
-from sonde import SONDE, install, require, run, scratch
+from sonde import ROOT, SONDE, install, require, run, scratch
 from harness import PATIENCE, Skip, check, check_equal, main, test
 
 # `SONDE_KILLS=100 SONDE_HANGS=60`: as docs/fleet.md says.
@@ -310,6 +310,51 @@ def tls_needs_a_server_that_the_ca_knows():
     server.ship(trace, env=env)
     server.collect(out, env=env)
     check_same(only(out), trace)
+
+
+@test
+def a_certificate_of_ours_is_shown_to_who_asks_for_it():
+    top = certificates()
+    server = Server("--tlsverify", "--tlscert", top / "cert.pem", "--tlskey",
+                    top / "key.pem", "--tlscacert", top / "ca.pem", scheme="tls")
+    trace, out = small(), scratch() / "out"
+    env = {**os.environ, "NATS_CA": str(top / "ca.pem")}
+    server.ship(trace, env=env, status=2)
+    env.update(NATS_CERT=str(top / "cert.pem"), NATS_KEY=str(top / "key.pem"))
+    server.ship(trace, env=env)
+    server.collect(out, env=env)
+    check_same(only(out), trace)
+
+
+def permissions():
+    """What docs/fleet.md has."""
+    text = (ROOT / "docs" / "fleet.md").read_text()
+    begin = text.index("authorization {")
+    return text[begin:text.index("```", begin)]
+
+
+@test
+def a_machine_publishes_only_what_is_its_own():
+    config = scratch() / "nats.conf"
+    config.write_text(permissions())
+    server = Server("-c", config)
+    trace, out = small(), scratch() / "out"
+    url = server.url
+    server.url = url.replace("://", "://admin:all@")
+    server.ship(trace, "--host", "first")
+    server.url = url.replace("://", "://web-1:one@")
+    for again in (0, 12):
+        shipped = server.ship(trace, "--host", "web-1")
+        check_equal(shipped["present"], again, "packets that are there")
+    words = server.ship(trace, "--host", "web-2", status=1)
+    check("doesn't permit" in words and "sonde.web-2." in words,
+          f"words: {words}")
+    server.url = url.replace("://", "://reader:two@")
+    rows = server.collect(out)
+    check_equal(sorted((row["host"], row["state"]) for row in rows),
+                [("first", "complete"), ("web-1", "complete")], "rows")
+    words = server.ship(trace, "--host", "new", status=1)
+    check("ermi" in words, f"words: {words}")
 
 
 @test

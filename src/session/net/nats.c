@@ -216,11 +216,24 @@ static bool is_passing(natsStatus status)
 	       status == NATS_NOT_YET_CONNECTED;
 }
 
+/* A server says so of no message, but of the connection; there is no answer. */
+static int check_permitted(struct nats_net *net)
+{
+	const char *text = NULL;
+
+	if (natsConnection_GetLastError(net->connection, &text) !=
+	    NATS_NOT_PERMITTED)
+		return 0;
+	return sonde_net_fail(net->net.error, -EACCES,
+			      "the NATS server doesn't permit it: %.300s",
+			      text ? text : "");
+}
+
 /* A question that is asked until it is answered. */
 struct patience {
 	struct sonde_net *net;
 	uint64_t begin_ns;
-	int err; /* of who may end it */
+	int err; /* what ended it, if that wasn't the time */
 };
 
 static struct patience patience_of(struct sonde_net *net)
@@ -238,7 +251,8 @@ static bool is_patient(struct patience *patience, natsStatus status,
 	if (!is_passing(status) || ns >= GIVE_UP_NS ||
 	    (status == NATS_NO_RESPONDERS && ns >= nobody_ns))
 		return false;
-	if (patience->net->ask)
+	patience->err = check_permitted(nats_of(patience->net));
+	if (!patience->err && patience->net->ask)
 		patience->err = patience->net->ask();
 	if (patience->err)
 		return false;
@@ -481,7 +495,7 @@ static int send_again(struct nats_net *net)
 {
 	bool is_new = is_new_connection(net);
 	uint64_t now = sonde_monotonic_ns();
-	int err = 0;
+	int err = check_permitted(net);
 
 	for (size_t i = 0; i < WINDOW && !err; i++) {
 		struct nats_slot *slot = &net->slots[i];
