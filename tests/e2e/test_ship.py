@@ -334,7 +334,7 @@ def a_chunk_that_is_missing_is_waited_for():
 @test
 def mistakes_are_told_with_a_remedy():
     trace = small()
-    out = scratch() / "out"
+    empty, out = scratch(), scratch() / "out"
     for words, status, expected in [
             (["ship", trace], 2, "--to file:///DIRECTORY"),
             (["ship", trace, "--to", "http://x"], 2, "file:///DIRECTORY"),
@@ -342,7 +342,7 @@ def mistakes_are_told_with_a_remedy():
             (["ship", "--to", "file:///x"], 2, "one trace is wanted"),
             (["ship", trace, "--to", f"file://{out}", "--rate", "0"], 2,
              "a size is wanted"),
-            (["ship", "/dev", "--to", f"file://{out}"], 1, "no trace here"),
+            (["ship", empty, "--to", f"file://{out}"], 1, "no trace here"),
             (["ship", trace, "--to", f"file://{out}", "--host", "a/b"], 1,
              "give --host"),
             (["collect", "-o", out], 2, "--from"),
