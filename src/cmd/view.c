@@ -20,6 +20,7 @@
 #include "cmd/read_watch.h"
 #include "cmd/session.h"
 #include "view/http/server.h"
+#include "view/index/rules.h"
 
 static const char usage[] =
 	"sonde view [options] [TRACE...]\n"
@@ -32,6 +33,7 @@ enum option_value {
 	OPTION_NO_BROWSER,
 	OPTION_FOLLOW,
 	OPTION_LIVE,
+	OPTION_ROWS,
 };
 
 /* clang-format off */
@@ -44,6 +46,8 @@ static const struct sonde_option options[] = {
 	  "the trace is still being written: go on showing what comes" },
 	{ "live", OPTION_LIVE, "SESSION", NULL,
 	  "the same of the trace that a session writes" },
+	{ "rows", OPTION_ROWS, "FILE", NULL,
+	  "and rows that it declares (default: ~/.config/sonde/rows)" },
 	{ 0 }
 };
 /* clang-format on */
@@ -168,19 +172,61 @@ static int serve_session(char *name, struct sonde_view_config *config,
 	return status;
 }
 
+struct view_words {
+	const char *port, *live, *rows;
+	bool no_browser;
+};
+
+static int view_serve(int argc, char **argv, struct sonde_view_config *config,
+		      const struct view_words *words)
+{
+	char name[NAME_MAX + 1];
+	char *newest[] = { name, NULL };
+
+	if (words->live)
+		return serve_session((char *)(uintptr_t)words->live, config,
+				     !words->no_browser);
+	if (optind < argc)
+		return open_and_serve(argv + optind, (size_t)(argc - optind),
+				      config, !words->no_browser);
+	if (sonde_newest(false, name))
+		return open_and_serve(newest, 1, config, !words->no_browser);
+	sonde_complain("which trace? No sonde-YYYYMMDD-HHMMSS was recorded "
+		       "here; try: sonde view TRACE");
+	return SONDE_EXIT_USAGE;
+}
+
+static int view_with_rules(int argc, char **argv,
+			   struct sonde_view_config *config,
+			   const struct view_words *words)
+{
+	struct sonde_view_rules_error error = { .text = "out of memory" };
+	struct sonde_view_rules rules;
+	int status = SONDE_EXIT_USAGE;
+
+	sonde_view_rules_init(&rules);
+	if (words->rows ? sonde_view_rules_read(&rules, words->rows, &error) :
+			  sonde_view_rules_read_own(&rules, &error)) {
+		sonde_complain("view: %s", error.text);
+	} else {
+		if (rules.nr)
+			config->rules = &rules;
+		status = view_serve(argc, argv, config, words);
+	}
+	sonde_view_rules_fini(&rules);
+	return status;
+}
+
 static int view_run(int argc, char **argv)
 {
 	struct sonde_view_config config = { .port = 0 };
-	char name[NAME_MAX + 1];
-	char *newest[] = { name, NULL };
-	const char *port = NULL;
-	const char *live = NULL;
-	bool no_browser = false;
+	struct view_words words = { .no_browser = false };
 	const struct sonde_option_place places[] = {
-		{ OPTION_PORT, .value = &port },
-		{ OPTION_NO_BROWSER, .flag = &no_browser },
+		{ OPTION_PORT, .value = &words.port },
+		{ OPTION_NO_BROWSER, .flag = &words.no_browser },
 		{ OPTION_FOLLOW, .flag = &config.follow },
-		{ OPTION_LIVE, .value = &live },
+		{ OPTION_LIVE, .value = &words.live },
+		{ OPTION_ROWS, .value = &words.rows },
 		{ 0 },
 	};
 	uint64_t number = 0;
@@ -188,30 +234,21 @@ static int view_run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (port &&
-	    (!sonde_number_parse(port, UINT16_MAX, &number) || !number)) {
+	if (words.port &&
+	    (!sonde_number_parse(words.port, UINT16_MAX, &number) || !number)) {
 		sonde_complain("--port %.100s: give a number from 1 to %d",
-			       port, UINT16_MAX);
+			       words.port, UINT16_MAX);
 		return SONDE_EXIT_USAGE;
 	}
 	config.port = (uint16_t)number;
-	if ((live && optind < argc) || (config.follow && argc - optind > 1)) {
+	if ((words.live && optind < argc) ||
+	    (config.follow && argc - optind > 1)) {
 		sonde_complain(
 			"view: what grows is one trace: with --live name "
 			"none, with --follow one");
 		return SONDE_EXIT_USAGE;
 	}
-	if (live)
-		return serve_session((char *)(uintptr_t)live, &config,
-				     !no_browser);
-	if (optind < argc)
-		return open_and_serve(argv + optind, (size_t)(argc - optind),
-				      &config, !no_browser);
-	if (sonde_newest(false, name))
-		return open_and_serve(newest, 1, &config, !no_browser);
-	sonde_complain("which trace? No sonde-YYYYMMDD-HHMMSS was recorded "
-		       "here; try: sonde view TRACE");
-	return SONDE_EXIT_USAGE;
+	return view_with_rules(argc, argv, &config, &words);
 }
 
 const struct sonde_command sonde_command_view = {

@@ -792,6 +792,114 @@ def who_has_a_lock_is_not_known_once_events_were_lost():
     check_equal(had["detail"].get("threads known to wait"), 0, "after")
 
 
+JOB = [("id", 32, 8), ("what", "string", 8)]
+JOBS = Layout(header=[("id", 16, 8), ("time", 64, 8)],
+              events={"job:start": JOB, "job:pause": JOB, "job:done": JOB})
+RULES = """
+# jobs, each by itself
+row job
+per id
+	begin event == "job:start"
+	name what
+	begin event == "job:pause"
+end event == "job:done"
+
+row last
+begin event == "job:start" && id > 1
+name id
+row of others
+begin nothing == 1
+"""
+
+
+def jobs():
+    """Two jobs; while the first runs again events are lost on another CPU."""
+    trace = Handmade(JOBS)
+    with trace.stream("t", cpu=0) as stream:
+        with stream.packet(1000, 9000, discarded=0):
+            for time, name, job, what in (
+                    (1500, "start", 1, "parse"), (2000, "start", 2, "sum"),
+                    (2500, "pause", 1, ""), (3000, "start", 1, "print"),
+                    (7000, "done", 1, ""), (8000, "start", 1, "end")):
+                stream.event("job:" + name, time, id=job, what=what)
+    with trace.stream("u", cpu=1) as stream:
+        with stream.packet(1000, 5000, discarded=0):
+            pass
+        with stream.packet(5000, 6000, discarded=3):
+            pass
+    return trace.dir
+
+
+def own_states(server, row):
+    """What the row is, and until when, from its begin on."""
+    about = server.ready()
+    origin, at, found = int(about["origin"]), 0, []
+    while at < about["end"]:
+        got = server.ask("at", row=row, t=at)
+        if got["state"]:
+            found.append((got["detail"]["name"], got["from"] + origin,
+                          got["to"] + origin))
+        at = max(got["to"], at + 1)
+    return found
+
+
+@test
+def rows_that_one_declares_are_as_their_rules_say():
+    trace, rules = jobs(), scratch() / "rules"
+    os.environ["XDG_CACHE_HOME"] = str(scratch())
+    rules.write_text(RULES)
+    expected = {"job 1": [("parse", 1500, 2500), ("job:pause", 2500, 3000),
+                          ("print", 3000, 5000), ("end", 8000, 9000)],
+                "job 2": [("sum", 2000, 5000)],
+                "last": [("2", 2000, 5000)]}
+    for cached in False, True:
+        with view(trace, "--rows", str(rules)) as server:
+            about = server.ready()
+            rows = {row["name"]: row["id"] for row in server.ask("rows")
+                    if row["kind"] == "own"}
+            got = {name: own_states(server, row) for name, row in rows.items()}
+        check_equal(got, expected, "states")
+        check("'of others'" in about["why"] and ":13)" in about["why"] and
+              "nothing" in about["why"], about["why"])
+        check_equal(about["index"]["from_cache"], cached, "kept")
+    with view(trace) as server:
+        check_equal((server.ready()["index"]["from_cache"], server.ask("rows")),
+                    (False, []), "other rules, another index")
+
+
+@test
+def a_users_own_rows_are_shown_of_each_trace():
+    trace, home = jobs(), scratch() / "config"
+    (home / "sonde").mkdir(parents=True)
+    (home / "sonde/rows").write_text(RULES)
+    env = dict(os.environ, XDG_CONFIG_HOME=str(home))
+    server = Server(None, process=subprocess.Popen(
+        [SONDE, "view", "--no-browser", trace], env=env, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    server.ready()
+    check_equal({row["name"] for row in server.ask("rows")},
+                {"job 1", "job 2", "last"}, "rows")
+    check_equal(server.end(), (0, ""), "the end")
+
+
+@test
+def what_is_wrong_with_declared_rows_is_said_with_its_line():
+    trace, rules = jobs(), scratch() / "rules"
+    for text, word in (("per x", "1: 'row NAME'"), ("row", "1: 'row' alone"),
+                       ("row a\n", "1: the row has no 'begin'"),
+                       ("row a\nbegin 1\nend 1\nname x", "4: a name"),
+                       ("row a\nper 1\nper 2", "3: a row has one"),
+                       ("row a\nbegins 1", "2: 'begins' is none"),
+                       ("row a\nbegin 1\n" * 65, "129: more than 64"),
+                       ("row a\n" + "end 1\n" * 33, "34: more than 32")):
+        rules.write_text(text)
+        done = run(SONDE, "view", "--rows", rules, trace)
+        check(done.returncode == 2 and f"{rules}:{word}" in done.stderr,
+              f"{text}: {done}")
+    done = run(SONDE, "view", "--rows", rules / "x", trace)
+    check(done.returncode == 2 and "Not a directory" in done.stderr, f"{done}")
+
+
 @test
 def a_thread_that_nobody_saw_run_is_as_busy_as_what_goes_on_in_it():
     program = Program(43, 200)
@@ -1213,6 +1321,6 @@ def what_cannot_be_is_said():
 
 
 # Nothing of a test is found by another, or by the user.
-os.environ["XDG_CACHE_HOME"] = "/proc/nothing"
+os.environ["XDG_CACHE_HOME"] = os.environ["XDG_CONFIG_HOME"] = "/proc/nothing"
 install()
 main()

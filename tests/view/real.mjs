@@ -5,7 +5,7 @@ import { spawn, execFileSync } from "node:child_process";
 import { appendFileSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { check, equal, main, test, until, view } from "./harness.mjs";
 
-const { SONDE, FOREIGN, KERNEL_USER, PROGRAM, LOCKING, GROWING } = process.env;
+const { SONDE, FOREIGN, KERNEL_USER, PROGRAM, LOCKING, GROWING, RULES } = process.env;
 
 /** `sonde view`, and the address that it printed. */
 function start(trace, ...options) {
@@ -170,6 +170,20 @@ real("what a program begins and ends is below its thread, with its name", PROGRA
   await until(page, () => document.querySelector("#detail")?.textContent.includes("app:parse"));
   check((await page.textContent("#detail")).includes("30"), "how long");
 });
+
+real("a row that one declares is above the processes, with names", PROGRAM, async (page) => {
+  await until(page, () => window.sonde.timeline.frame?.bands.size > 4);
+  const [first, told] = await page.evaluate(() => {
+    const { rows, timeline } = window.sonde;
+    const seen = [];
+    timeline.frame.named(rows.shown[0].row.id, 0, (begin, end, name) => {
+      seen.push([timeline.names[name - 1], Math.round(begin / 1e6), Math.round(end / 1e6)]);
+    });
+    return [rows.shown[0].row, seen];
+  });
+  equal([first.kind, first.name], ["own", "thread 31"], "the row");
+  equal(told, [["app:parse_begin", 20, 50], ["app:parse_begin", 120, 150]], "names");
+}, "--rows", RULES);
 
 real("a lock has a row below its process, and leads to who held it", LOCKING, async (page) => {
   await until(page, () => window.sonde.rows.shown.some(({ row }) => row.kind === "lock") &&

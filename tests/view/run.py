@@ -94,8 +94,8 @@ def program():
 
 
 def locking():
-    """Thread 41 holds a mutex from 10 (it waits 5) to 90 ms; 42 waits for it from 30 ms on, and
-    has it until 120 ms."""
+    """Thread 41 waits for a mutex from 5 ms on and holds it from 10 to 90 ms; 42 waits
+    for it from 30 ms on, and has it until 120 ms."""
     from handmade import Handmade, Layout  # pylint: disable=C0415
     mutex = [("mutex", 64, 8), ("caller", 64, 8)]
     trace = Handmade(Layout(
@@ -117,10 +117,14 @@ def locking():
 def traces(scratch):
     with tarfile.open(HERE.parent / "e2e/traces/picotrace.tar.xz") as archive:
         archive.extractall(scratch)
+    rules = scratch / "rules"
+    rules.write_text('row thread\nper tid\nbegin event == "app:parse_begin"\n'
+                     'end event == "app:parse_end"\n')
     return {"FOREIGN": str(scratch / "picotrace"),
             "KERNEL_USER": str(kernel_and_user()),
             "GROWING": str(kernel_and_user(4)),
-            "PROGRAM": str(program()), "LOCKING": str(locking())}
+            "PROGRAM": str(program()), "LOCKING": str(locking()),
+            "RULES": str(rules)}
 
 
 def main():
@@ -132,7 +136,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["SONDE_TEST_SCRATCH"] = scratch
         env = {**os.environ, "CHROMIUM": chromium(),
-               "XDG_CACHE_HOME": scratch,
+               "XDG_CACHE_HOME": scratch, "XDG_CONFIG_HOME": scratch,
                "SONDE": f"{build}/src/cmd/sonde"}
         if sys.argv[1] == "real.mjs":
             env.update(traces(pathlib.Path(scratch)))

@@ -188,10 +188,7 @@ int32_t sonde_contention_holder(const struct sonde_contention *contention,
 
 int64_t sonde_contention_known_until(const struct sonde_contention *contention)
 {
-	const struct sonde_lost *lost = &contention->lost;
-
-	return lost->passed < lost->nr ? lost->spans[lost->passed].begin_ns :
-					 INT64_MAX;
+	return sonde_lost_next(&contention->lost);
 }
 
 /* What was counted before events were lost isn't of now. */

@@ -86,6 +86,12 @@ bool sonde_lost_within(const struct sonde_lost *lost, int64_t begin_ns,
 	return i < lost->nr && lost->spans[i].begin_ns <= end_ns;
 }
 
+int64_t sonde_lost_next(const struct sonde_lost *lost)
+{
+	return lost->passed < lost->nr ? lost->spans[lost->passed].begin_ns :
+					 INT64_MAX;
+}
+
 bool sonde_lost_since(const struct sonde_lost *lost, int64_t time_ns)
 {
 	return lost->nr && lost->spans[lost->nr - 1].end_ns >= time_ns;

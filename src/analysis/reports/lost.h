@@ -40,6 +40,8 @@ bool sonde_lost_pass(struct sonde_lost *lost, int64_t time_ns);
 /* Whether any event was lost in that time, both ends included. */
 bool sonde_lost_within(const struct sonde_lost *lost, int64_t begin_ns,
 		       int64_t end_ns);
+/* When events are lost next; INT64_MAX: never. */
+int64_t sonde_lost_next(const struct sonde_lost *lost);
 /* Whether any event was lost at that time or later. */
 bool sonde_lost_since(const struct sonde_lost *lost, int64_t time_ns);
 

@@ -320,10 +320,9 @@ bool sonde_pairs_has_begin(const struct sonde_pairs *pairs,
 	return false;
 }
 
-/* A value as a name: text as it is, addresses in hexadecimal. 0: it is of a
- * kind that makes no name. */
-static uint32_t value_name(struct sonde_export_names *names, const char *label,
-			   const struct sonde_value *value)
+uint32_t sonde_pairs_value_name(struct sonde_export_names *names,
+				const char *label,
+				const struct sonde_value *value)
 {
 	char text[SONDE_NAME_MAX];
 	struct sonde_key key;
@@ -347,7 +346,8 @@ static uint32_t class_field_name(const struct sonde_pairs *pairs,
 	if (of->is_code && value->kind <= SONDE_KIND_INT)
 		name = sonde_pair_code_name(pairs->code, pairs->names, event,
 					    value->u);
-	return name ? name : value_name(pairs->names, of->label, value);
+	return name ? name :
+		      sonde_pairs_value_name(pairs->names, of->label, value);
 }
 
 static uint32_t pairs_user_name(const struct sonde_pairs *pairs,
@@ -358,7 +358,7 @@ static uint32_t pairs_user_name(const struct sonde_pairs *pairs,
 
 	if (pairs->config.name &&
 	    sonde_filter_value(pairs->config.name, event, &value) == 0)
-		return value_name(pairs->names, "", &value);
+		return sonde_pairs_value_name(pairs->names, "", &value);
 	name = sonde_event_name(event);
 	return sonde_export_names_get(pairs->names, name, strlen(name));
 }

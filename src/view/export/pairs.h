@@ -71,4 +71,10 @@ void sonde_pairs_edge(const struct sonde_pairs *pairs,
 		      const struct sonde_event *event,
 		      struct sonde_edge *ret_edge);
 
+/* A value as a name, behind a label: text as it is, addresses in hexadecimal. 0: it
+ * is of a kind that makes no name. */
+uint32_t sonde_pairs_value_name(struct sonde_export_names *names,
+				const char *label,
+				const struct sonde_value *value);
+
 #endif /* VIEW_EXPORT_PAIRS_H */

@@ -38,12 +38,18 @@ static const char *const kinds[] = {
 	[SONDE_VIEW_ROW_CPU] = "cpu",       [SONDE_VIEW_ROW_IRQS] = "span",
 	[SONDE_VIEW_ROW_SOFTIRQS] = "span", [SONDE_VIEW_ROW_THREAD] = "thread",
 	[SONDE_VIEW_ROW_LOCK] = "lock",     [SONDE_VIEW_ROW_WITHIN] = "within",
+	[SONDE_VIEW_ROW_OWN] = "own",
 };
 
 /* A thread's, what goes on within it, and a lock's. */
 static bool is_of_process(const struct sonde_view_row *row)
 {
 	return row->kind >= SONDE_VIEW_ROW_THREAD;
+}
+
+static bool is_of_cpu(const struct sonde_view_row *row)
+{
+	return row->kind < SONDE_VIEW_ROW_OWN;
 }
 
 static bool has_thread(const struct sonde_view_row *row)
@@ -59,7 +65,7 @@ static void row_name(const struct sonde_view_row *row, char *to, size_t size)
 		[SONDE_VIEW_ROW_SOFTIRQS] = " soft interrupts",
 	};
 
-	if (row->kind < SONDE_VIEW_ROW_THREAD)
+	if (is_of_cpu(row))
 		(void)snprintf(to, size, "CPU %" PRId32 "%s", row->number,
 			       of_cpu[row->kind]);
 	else if (row->kind < SONDE_VIEW_ROW_WITHIN)
@@ -96,6 +102,8 @@ static int compare_listed(const void *a, const void *b)
 
 	if (threads != is_of_process(right->row))
 		return threads ? 1 : -1;
+	if (!threads && is_of_cpu(left->row) != is_of_cpu(right->row))
+		return is_of_cpu(left->row) ? -1 : 1;
 	if (threads && left->all_busy != right->all_busy)
 		return left->all_busy > right->all_busy ? -1 : 1;
 	if (threads && left->pid != right->pid)
@@ -143,7 +151,8 @@ static uint64_t busy_of(const struct sonde_view *view,
 	const struct sonde_view_rows *rows = sonde_view_index_rows(view->index);
 	int64_t within = -1;
 
-	if (row->kind >= SONDE_VIEW_ROW_WITHIN)
+	if (row->kind >= SONDE_VIEW_ROW_WITHIN ||
+	    row->kind == SONDE_VIEW_ROW_OWN)
 		return row->sums[SONDE_VIEW_SPAN];
 	if (row->kind == SONDE_VIEW_ROW_THREAD && row->begin == row->end)
 		within = sonde_view_index_row(
@@ -256,7 +265,7 @@ static int64_t parent_of(const struct sonde_view *view,
 		return listed->pid >= 0 ?
 			       (int64_t)(PROCESS_ID | (uint32_t)listed->pid) :
 			       -1;
-	return row->kind == SONDE_VIEW_ROW_CPU ?
+	return row->kind == SONDE_VIEW_ROW_CPU || !is_of_cpu(row) ?
 		       -1 :
 		       sonde_view_index_row(view->index, SONDE_VIEW_ROW_CPU,
 					    row->number);
@@ -401,7 +410,7 @@ static void draw_holes(const struct sonde_view *view,
 		uint32_t first;
 		uint32_t last;
 
-		if ((!is_of_process(row) && hole.cpu >= 0 &&
+		if ((is_of_cpu(row) && hole.cpu >= 0 &&
 		     hole.cpu != row->number) ||
 		    !sonde_view_hole_pixels(view, &hole, span, pixels, &first,
 					    &last))

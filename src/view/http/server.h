@@ -17,12 +17,14 @@
 #include <sonde/trace.h>
 
 struct sonde_view_server;
+struct sonde_view_rules;
 
 struct sonde_view_config {
 	struct sonde_trace *trace; /* borrowed */
 	const char *const *paths;  /* of which it is; borrowed */
 	size_t nr_paths;
-	uint16_t port; /* 0: any that is free */
+	uint16_t port;                        /* 0: any that is free */
+	const struct sonde_view_rules *rules; /* borrowed; NULL: none */
 	/* It is still being written: what is shown grows with it, of one path.
 	 * `refresh`, if any, has its writer write what there is; false: nothing
 	 * more will come. A thread of the server's calls it. */

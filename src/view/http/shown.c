@@ -55,8 +55,8 @@ static int prepare_shown(struct sonde_view_shown *shown,
 	if (view->end_ns <= view->begin_ns)
 		view->end_ns = view->begin_ns + 1;
 	if (!err)
-		view->index =
-			sonde_view_index_new(trace, !shown->config->follow);
+		view->index = sonde_view_index_new(trace, shown->config->rules,
+						   !shown->config->follow);
 	if (!err && !view->index)
 		err = -ENOMEM;
 	if (err)

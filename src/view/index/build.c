@@ -175,6 +175,22 @@ void sonde_view_build_add(struct sonde_view_build *build,
 		sonde_view_build_flush(build);
 }
 
+void sonde_view_build_end(struct sonde_view_build *build,
+			  enum sonde_view_row_kind kind, int32_t number,
+			  const struct sonde_view_since *since, int64_t end_ns)
+{
+	int64_t end = since->until_ns < end_ns ? since->until_ns : end_ns;
+	const struct sonde_view_piece piece = {
+		.begin = since->begin_ns - build->begin_ns,
+		.end = end - build->begin_ns,
+		.state = since->state,
+		.about = since->about,
+	};
+
+	if (since->state != SONDE_VIEW_UNKNOWN && end > since->begin_ns)
+		sonde_view_build_add(build, kind, number, &piece);
+}
+
 uint32_t sonde_view_build_name(struct sonde_view_build *build, const char *name)
 {
 	uint32_t number = 0;

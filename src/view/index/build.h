@@ -94,6 +94,16 @@ int sonde_view_build_row(struct sonde_view_build *build,
 void sonde_view_build_add(struct sonde_view_build *build,
 			  enum sonde_view_row_kind kind, int32_t number,
 			  const struct sonde_view_piece *piece);
+/* What a row is, since when, if nothing ends it before until when: of rows whose
+ * states are known as they change. Tells of it, which ends then. */
+struct sonde_view_since {
+	int64_t begin_ns, until_ns;
+	uint32_t about;
+	uint8_t state;
+};
+void sonde_view_build_end(struct sonde_view_build *build,
+			  enum sonde_view_row_kind kind, int32_t number,
+			  const struct sonde_view_since *since, int64_t end_ns);
 void sonde_view_build_flush(struct sonde_view_build *build);
 uint32_t sonde_view_build_name(struct sonde_view_build *build,
 			       const char *name);

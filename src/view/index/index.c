@@ -22,6 +22,7 @@
 #include "view/index/build.h"
 #include "view/index/cells.h"
 #include "view/index/locks.h"
+#include "view/index/own.h"
 #include "view/index/sidecar.h"
 #include "view/index/within.h"
 
@@ -34,6 +35,9 @@ struct sonde_view_index {
 	struct sonde_view_progress progress;
 	struct sonde_view_cells *cells;
 	struct sonde_view_build build;
+	const struct sonde_view_rules *rules; /* NULL: none */
+	struct sonde_view_own *own;           /* the thread's */
+	char unfit[160];                      /* which rule, and why; "" */
 	struct sonde_view_sidecar sidecar;
 	double passed, share; /* of all work: passes done, the one at work */
 	struct sonde_view_hole *holes;
@@ -127,7 +131,26 @@ static int build_locks(struct sonde_view_index *index,
 	return err == -EINVAL ? 0 : err;
 }
 
-/* Those of the kernel, of what goes on within threads, and of locks. */
+static int run_passes(struct sonde_view_index *index,
+		      const struct sonde_map_options *options,
+		      struct sonde_view_cells *cells,
+		      struct sonde_view_within *within, bool locks)
+{
+	int err = build_kernel(index, options, cells);
+
+	index->passed += index->share;
+	if (!err && within) {
+		err = sonde_view_within_run(within, options);
+		index->passed += index->share;
+	}
+	if (!err && index->own) {
+		err = sonde_view_own_run(index->own, options, index->end_ns);
+		index->passed += index->share;
+	}
+	return !err && locks ? build_locks(index, options) : err;
+}
+
+/* Those of the kernel, of what goes on within threads, of rules, and of locks. */
 static int build_passes(struct sonde_view_index *index,
 			const struct sonde_map_options *options,
 			struct sonde_view_cells *cells)
@@ -139,15 +162,11 @@ static int build_passes(struct sonde_view_index *index,
 	if (err)
 		return err;
 	index->passed = 0;
-	index->share = 1.0 / (1 + (within != NULL) + 2 * locks);
-	err = build_kernel(index, options, cells);
-	index->passed += index->share;
-	if (!err && within) {
-		err = sonde_view_within_run(within, options);
-		index->passed += index->share;
-	}
+	index->share =
+		1.0 / (1 + (within != NULL) + (index->own != NULL) + 2 * locks);
+	err = run_passes(index, options, cells, within, locks);
 	sonde_view_within_free(within);
-	return !err && locks ? build_locks(index, options) : err;
+	return err;
 }
 
 /* Whether the traces are of several machines, whose CPUs and threads have the same
@@ -264,10 +283,12 @@ static void index_end(struct sonde_view_index *index, int err)
 			       "of %" PRIu64 " locks the %u that were waited "
 			       "for longest are shown",
 			       index->build.nr_locks, SONDE_VIEW_LOCKS);
+	if (index->unfit[0] && !index->progress.why[0])
+		(void)snprintf(index->progress.why, sizeof(index->progress.why),
+			       "%s", index->unfit);
 	if (index->build.left_out)
 		(void)snprintf(index->progress.why, sizeof(index->progress.why),
-			       "there are more than %u rows: some are left out",
-			       SONDE_VIEW_ROWS);
+			       "there are too many rows: some are left out");
 	if (err && err != -EINTR)
 		(void)snprintf(index->progress.error,
 			       sizeof(index->progress.error), "%s",
@@ -315,36 +336,47 @@ static void forget_kept(struct sonde_view_index *index)
 
 /* What was kept is there at once; if it turns out to be damaged, the trace is
  * read after all. */
-static void *index_thread(void *memory)
+static int find_index(struct sonde_view_index *index)
 {
-	struct sonde_view_index *index = memory;
-
 	if (!load_kept(index)) {
 		if (index->build.rows.used > SUMMED_FIRST)
 			index_end(index, 0);
 		if (sonde_view_sidecar_verify(index->build.rows.fd,
-					      &index->stopping) != -EINVAL) {
-			index_end(index, 0);
-			return NULL;
-		}
+					      &index->stopping) != -EINVAL)
+			return 0;
 		forget_kept(index);
 	}
-	index_end(index, read_for_index(index));
+	return read_for_index(index);
+}
+
+static void *index_thread(void *memory)
+{
+	struct sonde_view_index *index = memory;
+	int err = 0;
+
+	if (index->rules)
+		err = sonde_view_own_new(&index->build, index->trace,
+					 index->rules, index->unfit,
+					 sizeof(index->unfit), &index->own);
+	index_end(index, err ? err : find_index(index));
+	sonde_view_own_free(index->own);
 	return NULL;
 }
 
-struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace,
-					      bool keep)
+struct sonde_view_index *
+sonde_view_index_new(struct sonde_trace *trace,
+		     const struct sonde_view_rules *rules, bool keep)
 {
 	struct sonde_view_index *index = calloc(1, sizeof(*index));
 
 	if (!index)
 		return NULL;
 	index->trace = trace;
+	index->rules = rules;
 	(void)sonde_trace_range(trace, &index->begin_ns, &index->end_ns);
 	(void)pthread_rwlock_init(&index->lock, NULL);
 	if (keep)
-		sonde_view_sidecar_init(&index->sidecar, trace);
+		sonde_view_sidecar_init(&index->sidecar, trace, rules);
 	else
 		index->sidecar.directory = -1;
 	sonde_view_build_init(&index->build, -1, index->begin_ns, &index->lock);

@@ -10,7 +10,8 @@
  *   counts	events before each of SONDE_VIEW_CELLS equally spaced times
  *   holes	when events were lost, or can't be read
  *   rows	what each CPU and thread of a kernel's trace was doing, and what
- *		went on within threads; who held and waited for locks
+ *		went on within threads; who held and waited for locks; what a user's
+ *		rules say
  *
  * Times are since the trace's begin, but where they are called _ns: since 1970,
  * as the reader has them.
@@ -25,6 +26,7 @@
 #include <sonde/trace.h>
 
 #include "view/index/rows.h"
+#include "view/index/rules.h"
 
 #define SONDE_VIEW_CELLS 16384
 
@@ -36,14 +38,16 @@ struct sonde_view_progress {
 	bool counted;    /* events are */
 	bool from_cache; /* all was there already */
 	uint64_t events; /* if counted */
-	char why[128];   /* there are no states; "" */
+	char why[256];   /* there are no states; "" */
 	char error[128]; /* it could not be made; "" */
 };
 
-/* Begins to read. NULL: no memory, no thread. The trace is borrowed. `keep`: for
+/* Begins to read. NULL: no memory, no thread. The trace is borrowed, as are the
+ * rules, if any. `keep`: for
  * the next time; what was kept is used. */
-struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace,
-					      bool keep);
+struct sonde_view_index *
+sonde_view_index_new(struct sonde_trace *trace,
+		     const struct sonde_view_rules *rules, bool keep);
 /* Gives up reading if it isn't done. */
 void sonde_view_index_free(struct sonde_view_index *index);
 

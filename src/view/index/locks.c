@@ -19,11 +19,8 @@
 /* A lock that has a row, and what it was since when. */
 struct lock_row {
 	struct sonde_key key;
-	int64_t since_ns;
 	int32_t number;
-	uint32_t about;
-	uint8_t state;
-	int64_t until_ns; /* events are lost: it ends, if nothing ended it */
+	struct sonde_view_since is; /* until events are lost */
 };
 
 struct sonde_view_locks {
@@ -144,23 +141,6 @@ int sonde_view_locks_find(struct sonde_view_build *build,
 
 /* ---- what they did ---- */
 
-static void end_lock_state(struct sonde_view_locks *locks, struct lock_row *row,
-			   int64_t time_ns)
-{
-	int64_t origin_ns = locks->build->begin_ns;
-	int64_t end_ns = row->until_ns < time_ns ? row->until_ns : time_ns;
-	const struct sonde_view_piece piece = {
-		.begin = row->since_ns - origin_ns,
-		.end = end_ns - origin_ns,
-		.state = row->state,
-		.about = row->about,
-	};
-
-	if (row->state != SONDE_VIEW_UNKNOWN && end_ns > row->since_ns)
-		sonde_view_build_add(locks->build, SONDE_VIEW_ROW_LOCK,
-				     row->number, &piece);
-}
-
 /* Who holds the lock, and how many wait, as far as there is room. */
 static uint32_t about_lock(const struct sonde_view_locks *locks,
 			   const struct sonde_lock *lock)
@@ -184,14 +164,17 @@ static void look_at_lock(void *ctx, const struct sonde_lock *lock,
 					SONDE_VIEW_UNKNOWN;
 	uint32_t about = about_lock(locks, lock);
 
-	if (!row || (state == row->state && about == row->about &&
-		     time_ns <= row->until_ns))
+	if (!row || (state == row->is.state && about == row->is.about &&
+		     time_ns <= row->is.until_ns))
 		return;
-	end_lock_state(locks, row, time_ns);
-	row->since_ns = time_ns;
-	row->until_ns = sonde_contention_known_until(&locks->contention);
-	row->state = state;
-	row->about = about;
+	sonde_view_build_end(locks->build, SONDE_VIEW_ROW_LOCK, row->number,
+			     &row->is, time_ns);
+	row->is = (struct sonde_view_since){
+		.begin_ns = time_ns,
+		.until_ns = sonde_contention_known_until(&locks->contention),
+		.state = state,
+		.about = about,
+	};
 }
 
 int sonde_view_locks_run(struct sonde_view_locks *locks,
@@ -206,7 +189,8 @@ int sonde_view_locks_run(struct sonde_view_locks *locks,
 	locks->contention.told_ctx = locks;
 	err = sonde_contention_read(&locks->args, &locks->contention);
 	while ((row = sonde_hash_next(&locks->rows, row)))
-		end_lock_state(locks, row, end_ns);
+		sonde_view_build_end(locks->build, SONDE_VIEW_ROW_LOCK,
+				     row->number, &row->is, end_ns);
 	sonde_view_build_flush(locks->build);
 	return err ? err : locks->build->error;
 }

@@ -43,6 +43,7 @@ enum sonde_view_row_kind {
 	SONDE_VIEW_ROW_CPU,
 	SONDE_VIEW_ROW_IRQS,     /* of a CPU */
 	SONDE_VIEW_ROW_SOFTIRQS, /* of a CPU */
+	SONDE_VIEW_ROW_OWN,      /* of a rule, in the order of appearance */
 	SONDE_VIEW_ROW_THREAD,
 	SONDE_VIEW_ROW_LOCK,   /* by its place in the order of contention */
 	SONDE_VIEW_ROW_WITHIN, /* of a thread; + how many are around it */

@@ -21,7 +21,7 @@
 #include "sys/userdir.h"
 #include "sys/write.h"
 
-#define MAGIC    UINT64_C(0x356e69736e6f73) /* "sonsin5" */
+#define MAGIC    UINT64_C(0x366e69736e6f73) /* "sonsin6" */
 #define WINDOW   ((size_t)1 << 18)
 #define TEXT_MAX 4096u
 
@@ -165,7 +165,26 @@ uint64_t sonde_view_sidecar_where(const struct sonde_trace *trace)
 	return sum_end(&where);
 }
 
-static void find_key(const struct sonde_trace *trace, uint64_t ret_key[2])
+static void sum_rules(struct sum *sum, const struct sonde_view_rules *rules)
+{
+	for (size_t i = 0; i < rules->nr; i++) {
+		const struct sonde_view_rule *rule = rules->rules[i];
+
+		sum_text(sum, rule->row);
+		sum_text(sum, rule->per ? rule->per : "");
+		for (size_t k = 0; k < rule->nr_edges; k++) {
+			const struct sonde_view_rule_edge *edge =
+				&rule->edges[k];
+
+			sum_text(sum, edge->begins ? "begin" : "end");
+			sum_text(sum, edge->when);
+			sum_text(sum, edge->name ? edge->name : "");
+		}
+	}
+}
+
+static void find_key(const struct sonde_trace *trace,
+		     const struct sonde_view_rules *rules, uint64_t ret_key[2])
 {
 	struct sum what = { .nr = 1 };
 	uint64_t seed = MAGIC;
@@ -187,15 +206,19 @@ static void find_key(const struct sonde_trace *trace, uint64_t ret_key[2])
 	}
 	(void)sonde_trace_range(trace, &range[0], &range[1]);
 	sum_words(&what, range, sizeof(range));
+	if (rules)
+		sum_rules(&what, rules);
 	ret_key[0] = sum_end(&what);
 	sum_words(&what, &seed, sizeof(seed));
 	ret_key[1] = sum_end(&what);
 }
 
 void sonde_view_sidecar_init(struct sonde_view_sidecar *sidecar,
-			     const struct sonde_trace *trace)
+			     const struct sonde_trace *trace,
+			     const struct sonde_view_rules *rules)
 {
-	find_key(trace, sidecar->key);
+	sidecar->rules = rules;
+	find_key(trace, rules, sidecar->key);
 	(void)snprintf(sidecar->name, sizeof(sidecar->name), "view-%016" PRIx64,
 		       sonde_view_sidecar_where(trace));
 	sidecar->directory = sonde_userdir_open("XDG_CACHE_HOME", "/.cache");
@@ -354,7 +377,7 @@ int sonde_view_sidecar_keep(const struct sonde_view_sidecar *sidecar,
 		return err;
 	if (sidecar->directory < 0)
 		return -ENOENT;
-	find_key(trace, key);
+	find_key(trace, sidecar->rules, key);
 	if (memcmp(key, sidecar->key, sizeof(key)) != 0)
 		return -EAGAIN;
 	err = sum_body(rows->fd, rows->used, NULL, &body_sum);

@@ -5,7 +5,7 @@
  *
  * It lies in $XDG_CACHE_HOME/sonde (~/.cache/sonde), under a name made of the
  * trace's path, and is of that trace as long as its *key* is: the sizes and
- * times of change of its streams and metadata. It is written under no name, and
+ * times of change of its streams and metadata, and the user's rules. It is written under no name, and
  * gets its name when it is whole. To open it costs its tail alone, which is
  * small: its sum is looked at then, and each number in it that leads somewhere.
  * The body is read where it is asked for, and believed nothing (walk.h); whether
@@ -32,11 +32,13 @@
 
 #include "view/index/build.h"
 #include "view/index/cells.h"
+#include "view/index/rules.h"
 
 struct sonde_view_sidecar {
 	int directory;   /* -1: there is none to be had, nothing is kept */
 	char name[40];   /* in it */
-	uint64_t key[2]; /* the trace's */
+	uint64_t key[2]; /* the trace's, and the rules' */
+	const struct sonde_view_rules *rules; /* NULL: none */
 };
 
 /* A number that is the trace's, by its path. */
@@ -44,7 +46,8 @@ uint64_t sonde_view_sidecar_where(const struct sonde_trace *trace);
 
 /* Finds the directory, which it may make, and what the trace is called there. */
 void sonde_view_sidecar_init(struct sonde_view_sidecar *sidecar,
-			     const struct sonde_trace *trace);
+			     const struct sonde_trace *trace,
+			     const struct sonde_view_rules *rules);
 void sonde_view_sidecar_fini(struct sonde_view_sidecar *sidecar);
 
 /* An empty file without a name, to be kept or not; -errno. */

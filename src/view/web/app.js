@@ -147,7 +147,7 @@ class Page {
         return;
       why = why || "this sonde shows no states over time yet";
     }
-    if (rows.some(({ kind }) => kind === "within"))
+    if (rows.some(({ kind }) => /^(within|own)$/.test(kind)))
       this.timeline.names = await this.server.ask("names");
     this.rows.take(rows);
     part("scroll").hidden = !rows.length;

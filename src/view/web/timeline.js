@@ -193,7 +193,7 @@ export class Timeline {
     draw.fillStyle = colour.line;
     draw.fillRect(this.labels, y + ROW - 1, width, 0.5);
     this.frame?.copy(draw, row.id, from, to, this.labels, y + 3, this.width, ROW - 5);
-    if (row.kind === "within")
+    if (/^(within|own)$/.test(row.kind))
       this.within(draw, row, y);
   }
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own.h - the rows that a user's rules make (rules.h), in a pass of its own, in the
+ * order of time. What a row is when events are lost ends there: whether it went on
+ * nobody knows.
+ *
+ * A rule that names what the trace doesn't have makes no row: it may be of other
+ * traces. At most SONDE_VIEW_OWN rows are made. `about` of a piece is 1 + the number
+ * of its name in `names` of the build; 0: there were too many.
+ */
+#ifndef VIEW_INDEX_OWN_H
+#define VIEW_INDEX_OWN_H
+
+#include "view/index/build.h"
+#include "view/index/rules.h"
+
+#define SONDE_VIEW_OWN 1024u
+
+struct sonde_view_own;
+
+/* NULL in *ret_own: no rule fits the trace. `unfit`: why the first doesn't that
+ * doesn't, or "". 0, -ENOMEM. */
+int sonde_view_own_new(struct sonde_view_build *build,
+		       struct sonde_trace *trace,
+		       const struct sonde_view_rules *rules, char *unfit,
+		       size_t size, struct sonde_view_own **ret_own);
+/* 0 or a negative errno of reading or of the rows. `end_ns` is the trace's. */
+int sonde_view_own_run(struct sonde_view_own *own,
+		       const struct sonde_map_options *options, int64_t end_ns);
+void sonde_view_own_free(struct sonde_view_own *own);
+
+#endif /* VIEW_INDEX_OWN_H */

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules.c - reading rows that a user declares (rules.h). Whether an expression is one
+ * is found out when there is a trace.
+ */
+#include "view/index/rules.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "sys/textfile.h"
+#include "sys/userdir.h"
+
+#define OWN_FILE "rows"
+
+/* Where a line stands, and whom to tell what is wrong with it. */
+struct rules_place {
+	const char *file;
+	unsigned int line;
+	struct sonde_view_rules_error *error;
+};
+
+__attribute__((format(printf, 2, 3))) static int
+refuse_line(const struct rules_place *place, const char *format, ...)
+{
+	struct sonde_view_rules_error *error = place->error;
+	int at = snprintf(error->text, sizeof(error->text),
+			  "%.100s:%u: ", place->file, place->line);
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(error->text + at, sizeof(error->text) - (size_t)at,
+			format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static int begin_rule(struct sonde_view_rules *rules, const char *text,
+		      const struct rules_place *place)
+{
+	struct sonde_view_rule *rule;
+
+	if (rules->nr == SONDE_VIEW_RULES)
+		return refuse_line(place, "more than %u rows",
+				   SONDE_VIEW_RULES);
+	rule = sonde_pool_get(&rules->pool, 1, sizeof(*rule));
+	if (!rule)
+		return -ENOMEM;
+	rule->file =
+		sonde_pool_text(&rules->pool, place->file, strlen(place->file));
+	rule->line = place->line;
+	rule->row = text;
+	rules->rules[rules->nr++] = rule;
+	return rule->file ? 0 : -ENOMEM;
+}
+
+static int add_rule_edge(struct sonde_view_rule *rule, bool begins,
+			 const char *text, const struct rules_place *place)
+{
+	if (rule->nr_edges == SONDE_VIEW_RULE_EDGES)
+		return refuse_line(place, "more than %u lines of a row",
+				   SONDE_VIEW_RULE_EDGES);
+	rule->edges[rule->nr_edges++] = (struct sonde_view_rule_edge){
+		.begins = begins,
+		.when = text,
+	};
+	return 0;
+}
+
+static int name_last_edge(struct sonde_view_rule *rule, const char *text,
+			  const struct rules_place *place)
+{
+	struct sonde_view_rule_edge *last =
+		rule->nr_edges ? &rule->edges[rule->nr_edges - 1] : NULL;
+
+	if (!last || !last->begins || last->name)
+		return refuse_line(place, "a name stands below its begin");
+	last->name = text;
+	return 0;
+}
+
+static int take_declared(struct sonde_view_rules *rules, const char *word,
+			 const char *text, const struct rules_place *place)
+{
+	struct sonde_view_rule *rule =
+		rules->nr ? rules->rules[rules->nr - 1] : NULL;
+
+	if (!strcmp(word, "row"))
+		return begin_rule(rules, text, place);
+	if (strcmp(word, "per") != 0 && strcmp(word, "begin") != 0 &&
+	    strcmp(word, "end") != 0 && strcmp(word, "name") != 0)
+		return refuse_line(place,
+				   "'%.40s' is none of row, per, begin, name, "
+				   "end",
+				   word);
+	if (!rule || strcmp(rule->file, place->file) != 0)
+		return refuse_line(place, "'row NAME' comes first");
+	if (!strcmp(word, "name"))
+		return name_last_edge(rule, text, place);
+	if (strcmp(word, "per") != 0)
+		return add_rule_edge(rule, !strcmp(word, "begin"), text, place);
+	if (rule->per)
+		return refuse_line(place, "a row has one 'per'");
+	rule->per = text;
+	return 0;
+}
+
+int sonde_view_rules_line(struct sonde_view_rules *rules, const char *file,
+			  unsigned int number, char *line,
+			  struct sonde_view_rules_error *error)
+{
+	const struct rules_place place = { file, number, error };
+	char *word = line + (sonde_text_skip_blanks(line) - line);
+	size_t length = sonde_text_trim(word, strlen(word));
+	size_t end;
+	char *text;
+
+	word[length] = 0;
+	if (!length || *word == '#')
+		return 0;
+	end = strcspn(word, " \t");
+	if (end == length)
+		return refuse_line(&place, "'%.40s' alone says nothing", word);
+	word[end] = 0;
+	text = word + end + 1;
+	text += sonde_text_skip_blanks(text) - text;
+	text = sonde_pool_text(&rules->pool, text, strlen(text));
+	return text ? take_declared(rules, word, text, &place) : -ENOMEM;
+}
+
+/* A row without a begin is of no use. */
+static int check_declared(const struct sonde_view_rules *rules, size_t from,
+			  struct sonde_view_rules_error *error)
+{
+	for (size_t i = from; i < rules->nr; i++) {
+		const struct sonde_view_rule *rule = rules->rules[i];
+		const struct rules_place place = { rule->file, rule->line,
+						   error };
+		bool begins = false;
+
+		for (size_t k = 0; k < rule->nr_edges; k++)
+			begins = begins || rule->edges[k].begins;
+		if (!begins)
+			return refuse_line(&place, "the row has no 'begin'");
+	}
+	return 0;
+}
+
+/* `path` is the file's, `file` what it is called. */
+static int read_declared(struct sonde_view_rules *rules, const char *path,
+			 const char *file, struct sonde_view_rules_error *error)
+{
+	struct sonde_lines lines;
+	size_t before = rules->nr;
+	unsigned int number = 0;
+	char *line;
+	int err = sonde_lines_open(&lines, "%s", path);
+
+	while (!err && (line = sonde_lines_next(&lines)))
+		err = sonde_view_rules_line(rules, file, ++number, line, error);
+	if (!err)
+		err = lines.error;
+	sonde_lines_close(&lines);
+	return err ? err : check_declared(rules, before, error);
+}
+
+int sonde_view_rules_read(struct sonde_view_rules *rules, const char *file,
+			  struct sonde_view_rules_error *error)
+{
+	int err = read_declared(rules, file, file, error);
+
+	if (err && err != -EINVAL)
+		(void)snprintf(error->text, sizeof(error->text), "%.200s: %s",
+			       file, strerrordesc_np(-err));
+	return err;
+}
+
+int sonde_view_rules_read_own(struct sonde_view_rules *rules,
+			      struct sonde_view_rules_error *error)
+{
+	int directory = sonde_userdir_open("XDG_CONFIG_HOME", "/.config");
+	char path[64];
+	int err;
+
+	if (directory < 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/" OWN_FILE,
+		       directory);
+	err = read_declared(rules, path, "~/.config/sonde/" OWN_FILE, error);
+	(void)close(directory);
+	return err == -EINVAL || err == -ENOMEM ? err : 0;
+}
+
+void sonde_view_rules_init(struct sonde_view_rules *rules)
+{
+	rules->nr = 0;
+	sonde_pool_init(&rules->pool, 0);
+}
+
+void sonde_view_rules_fini(struct sonde_view_rules *rules)
+{
+	sonde_pool_fini(&rules->pool);
+	rules->nr = 0;
+}
