@@ -219,6 +219,8 @@ int bpf_probes_select(struct bpf_source *source,
  * as the rings are off. */
 int bpf_probes_load(struct bpf_source *source,
 		    struct sonde_source_error *error);
+/* Once memory is mapped, and nothing is recorded yet. */
+void bpf_probes_begin(struct bpf_source *source);
 /* What their programs missed. */
 uint64_t bpf_probes_detach(struct bpf_source *source);
 /* What is shared of them (probes.h) is as it is now. */

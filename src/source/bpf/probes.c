@@ -727,7 +727,7 @@ static int attach_probe(const struct bpf_source *source,
 
 /* ---- variables ---- */
 
-static void put_first_values(struct bpf_source *source)
+void bpf_probes_begin(struct bpf_source *source)
 {
 	const struct sonde_source_variables *variables =
 		source->config.variables;
@@ -741,7 +741,8 @@ static void total_variables(struct bpf_source *source)
 {
 	struct sonde_source_variables *variables = source->config.variables;
 
-	for (uint32_t k = 0; variables && k < SONDE_SOURCE_VARIABLES; k++) {
+	for (uint32_t k = 0;
+	     variables && source->cpus && k < SONDE_SOURCE_VARIABLES; k++) {
 		uint64_t first = (uint64_t)variables->initial[k];
 		uint64_t total = first;
 
@@ -760,7 +761,6 @@ int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 
 	if (!source->config.nr_probes)
 		return 0;
-	put_first_values(source);
 	image = malloc(sonde_bpf_probe_size);
 	if (!image)
 		return sonde_source_fail(error, -ENOMEM, "out of memory");

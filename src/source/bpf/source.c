@@ -172,8 +172,10 @@ static int bpf_open(const struct sonde_source_config *config,
 		rc = bpf_object_load(source, error);
 	if (!rc) {
 		rc = bpf_rings_init(source);
-		if (!rc)
+		if (!rc) {
+			bpf_probes_begin(source);
 			rc = bpf_late_init(source);
+		}
 		if (rc)
 			(void)sonde_source_fail(error, rc,
 						"BPF: the buffers can't be "
