@@ -28,6 +28,7 @@ enum option_value {
 	OPTION_FORMAT,
 	OPTION_REVERSE,
 	OPTION_STATEDUMP,
+	OPTION_NO_NAMES,
 	OPTION_TREE,
 	OPTION_MIN_DURATION,
 	OPTION_DEPTH,
@@ -54,6 +55,8 @@ static const struct sonde_option options[] = {
 	{ "statedump", OPTION_STATEDUMP, NULL, NULL,
 	  "also what a tracer tells of the state it found; so does a filter "
 	  "that names such events, and --format babeltrace" },
+	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
+	  "addresses of the kernel's functions as numbers, as in JSON" },
 	{ .help = "Or what called what, a line for each call" },
 	{ "tree", OPTION_TREE, NULL, NULL,
 	  "indented by what they are in, with durations" },
@@ -145,6 +148,7 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 		{ OPTION_FORMAT, .value = &wanted->format },
 		{ OPTION_REVERSE, .flag = &wanted->print.reverse },
 		{ OPTION_STATEDUMP, .flag = &wanted->statedump },
+		{ OPTION_NO_NAMES, .flag = &wanted->print.no_names },
 		{ OPTION_TREE, .flag = &tree->wanted },
 		{ OPTION_MIN_DURATION, .value = &tree->min_duration },
 		{ OPTION_DEPTH, .value = &tree->depth },
@@ -179,7 +183,7 @@ static int check(struct sonde_read *read, struct wanted *wanted)
 {
 	struct sonde_print_options *print = &wanted->print;
 	bool lines = print->columns || wanted->times || wanted->format ||
-		     print->reverse || wanted->statedump;
+		     print->reverse || wanted->statedump || print->no_names;
 
 	if (sonde_command_tree_check(&wanted->tree, lines))
 		return -EINVAL;
@@ -260,11 +264,16 @@ static int leave_dump_out(struct sonde_read *read)
 static int print(struct sonde_read *read, struct sonde_print_options *wanted)
 {
 	struct sonde_trace_error error = { .column = 0 };
+	const char *lack = NULL;
 	int err;
 
+	wanted->ret_lack = &lack;
 	wanted->limit = read->limit;
 	wanted->colour = read->show.colour;
 	err = sonde_print(read->trace, &read->map, wanted, read->to, &error);
+	if (lack && !read->quiet)
+		sonde_complain("addresses of the kernel's have no names: %s",
+			       lack);
 	if (err != -EINVAL)
 		return err;
 	sonde_read_explain("--fields", wanted->columns, &error);

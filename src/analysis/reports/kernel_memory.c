@@ -4,11 +4,14 @@
  * takes for itself, by the process that ran meanwhile.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/words.h"
 #include "base/port.h"
+
+#define SITE_TEXT 600u
 
 enum {
 	BY_THREAD,
@@ -66,6 +69,42 @@ static void memory_row(const struct sonde_model_result *result,
 				  tally->numbers[PAGES_FREED]));
 }
 
+/* Of which kernel an address is can be told if there is one. */
+static const struct sonde_source *the_kernel(const struct sonde_trace *trace)
+{
+	const struct sonde_source *found = NULL;
+
+	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
+		const struct sonde_source *source =
+			sonde_trace_source(trace, i);
+
+		if (sonde_names_kernel_is(source) && found)
+			return NULL;
+		if (sonde_names_kernel_is(source))
+			found = source;
+	}
+	return found;
+}
+
+static void site_row(const struct sonde_model_result *result,
+		     struct sonde_table *table, const struct sonde_tally *tally)
+{
+	struct sonde_names_kernel *names =
+		sonde_names_kernel(result->args->names);
+	const struct sonde_source *kernel = the_kernel(result->args->trace);
+	struct sonde_names_function function;
+	char text[SITE_TEXT];
+
+	if (!names || !kernel)
+		return;
+	function = sonde_names_kernel_find(names, kernel, tally->key.number);
+	(void)snprintf(text, sizeof(text),
+		       function.name ? "%s+0x%" PRIx64 : "(%s)",
+		       function.name ? function.name : function.lack,
+		       function.distance);
+	sonde_table_text(table, 5, text);
+}
+
 /* Pages are the larger part of memory: 4 KiB each, more or less. */
 static uint64_t used(const struct sonde_model_result *result,
 		     const struct sonde_tally *tally)
@@ -102,6 +141,7 @@ static const struct sonde_tally_column site_columns[] = {
 	{ "freed", "FREED", SONDE_CELL_COUNT, FREED },
 	{ "used", "BYTES", SONDE_CELL_BYTES, TAKEN_BYTES },
 	{ "asked", "ASKED FOR", SONDE_CELL_BYTES, ASKED_BYTES },
+	{ "function", "FUNCTION", SONDE_CELL_TEXT, SONDE_TALLY_OWN },
 };
 static const struct sonde_model_table tables[] = {
 	{
@@ -130,6 +170,7 @@ static const struct sonde_model_table tables[] = {
 		SONDE_TALLY_COLUMNS(site_columns),
 		.rows = 20,
 		.weight = used,
+		.row = site_row,
 	},
 };
 

@@ -22,6 +22,7 @@
 #include "base/port.h"
 #include "base/search.h"
 #include "reader/names/codes.h"
+#include "reader/names/event.h"
 #include "reader/reader.h"
 
 #define MAPPINGS_MAX ((size_t)1 << 22)
@@ -60,6 +61,7 @@ struct sonde_names {
 	struct sonde_field *callers; /* by event class; without owner: none */
 	struct sonde_names_stacks stacks;
 	struct sonde_names_codes codes;
+	struct sonde_names_kernel *kernel;
 	pthread_mutex_t mutex; /* of all that changes */
 };
 
@@ -111,8 +113,9 @@ struct sonde_names *sonde_names_new(struct sonde_trace *trace)
 	for (size_t i = 0; i < trace->nr_streams; i++)
 		names->has_mappings |= has_looks(trace->streams[i]->cls);
 	names->namer = sonde_namer_new();
+	names->kernel = sonde_names_kernel_new(trace);
 	if (!sonde_names_stacks_init(&names->stacks, trace) && names->namer &&
-	    !find_callers(names))
+	    names->kernel && !find_callers(names))
 		return names;
 	sonde_names_free(names);
 	return NULL;
@@ -123,6 +126,7 @@ void sonde_names_free(struct sonde_names *names)
 	if (!names)
 		return;
 	sonde_namer_free(names->namer);
+	sonde_names_kernel_free(names->kernel);
 	sonde_hash_fini(&names->entries);
 	sonde_hash_fini(&names->variables);
 	sonde_names_stacks_fini(&names->stacks);
@@ -164,42 +168,13 @@ struct look {
 	int64_t since_ns;
 };
 
-static uint64_t number_of(const struct sonde_event *event, const char *name)
-{
-	struct sonde_field field;
-	struct sonde_value value;
-
-	if (sonde_event_class_field(event->cls, SONDE_SCOPE_PAYLOAD, name,
-				    &field) ||
-	    sonde_event_value(event, &field, &value) ||
-	    value.kind > SONDE_KIND_INT)
-		return 0;
-	return value.u;
-}
-
-/* NULL: it is empty, or there is no memory. */
-static const char *code_text_of(struct sonde_names *names,
-				const struct sonde_event *event,
-				const char *name)
-{
-	struct sonde_field field;
-	struct sonde_value value;
-
-	if (sonde_event_class_field(event->cls, SONDE_SCOPE_PAYLOAD, name,
-				    &field) ||
-	    sonde_event_value(event, &field, &value) ||
-	    value.kind != SONDE_KIND_STRING || !value.length)
-		return NULL;
-	return sonde_pool_text(&names->pool, value.text, value.length);
-}
-
 static void take_look(const struct sonde_event *event, struct look *look)
 {
 	const struct sonde_clock_scale *scale = event->stream->scale;
-	uint64_t age = number_of(event, "age");
+	uint64_t age = sonde_names_event_number(event, "age");
 
-	look->image =
-		image_of(event->stream->source, number_of(event, "image"));
+	look->image = image_of(event->stream->source,
+			       sonde_names_event_number(event, "image"));
 	look->since_ns = SONDE_TIME_MIN;
 	if (age && scale && age <= event->ticks)
 		look->since_ns = sonde_scale_ns(scale, event->ticks - age);
@@ -213,15 +188,16 @@ static int code_take_mapping(struct sonde_names *names,
 		.image = look->image,
 		.since_ns = look->since_ns,
 		.seen_ns = event->time_ns,
-		.begin = number_of(event, "begin"),
-		.end = number_of(event, "end"),
-		.offset = number_of(event, "offset"),
+		.begin = sonde_names_event_number(event, "begin"),
+		.end = sonde_names_event_number(event, "end"),
+		.offset = sonde_names_event_number(event, "offset"),
 	};
 
-	if (!(number_of(event, "flags") & FLAG_EXEC))
+	if (!(sonde_names_event_number(event, "flags") & FLAG_EXEC))
 		return 0;
-	mapping.path = code_text_of(names, event, "path");
-	mapping.build_id = code_text_of(names, event, "build_id");
+	mapping.path = sonde_names_event_text(event, "path", &names->pool);
+	mapping.build_id =
+		sonde_names_event_text(event, "build_id", &names->pool);
 	if (!mapping.path || names->nr == MAPPINGS_MAX)
 		return 0;
 	if (SONDE_GROW(names->mappings, names->nr, names->capacity))
@@ -245,10 +221,11 @@ static int compare(const void *a, const void *b)
 static int code_take_stack(struct sonde_names *names,
 			   const struct sonde_event *event)
 {
-	return sonde_names_stacks_take(&names->stacks,
-				       image_of(event->stream->source,
-						number_of(event, "image")),
-				       event);
+	return sonde_names_stacks_take(
+		&names->stacks,
+		image_of(event->stream->source,
+			 sonde_names_event_number(event, "image")),
+		event);
 }
 
 /* Code of one name is often compiled more than once. */
@@ -257,12 +234,12 @@ static int take_compiled(struct sonde_names *names,
 {
 	struct sonde_names_code_entry entry = {
 		.image = image_of(event->stream->source,
-				  number_of(event, "image")),
-		.begin = number_of(event, "begin"),
-		.name = code_text_of(names, event, "name"),
+				  sonde_names_event_number(event, "image")),
+		.begin = sonde_names_event_number(event, "begin"),
+		.name = sonde_names_event_text(event, "name", &names->pool),
 	};
 
-	entry.end = entry.begin + number_of(event, "size");
+	entry.end = entry.begin + sonde_names_event_number(event, "size");
 	return sonde_names_codes_add(&names->codes, &entry);
 }
 
@@ -529,6 +506,61 @@ static const struct sonde_name *compiled_name(struct sonde_names *names,
 	return name;
 }
 
+/* ---- the kernel's ---- */
+
+struct sonde_names_kernel *sonde_names_kernel(struct sonde_names *names)
+{
+	return names ? names->kernel : NULL;
+}
+
+static void kernel_fill(struct sonde_names *names,
+			const struct sonde_names_function *function,
+			uint64_t address, struct sonde_name *name)
+{
+	char text[TEXT_MAX];
+
+	(void)snprintf(text, sizeof(text), "[%s]",
+		       *function->module ? function->module : "kernel");
+	*name = (struct sonde_name){
+		.function = function->name ? function->name : "",
+		.file = "",
+		.module = keep(names, text),
+		.lack = function->lack,
+	};
+	if (function->name)
+		write_named(name, function->distance, text, sizeof(text));
+	else
+		(void)snprintf(text, sizeof(text), "0x%" PRIx64 " (%s)",
+			       address, function->lack);
+	name->text = keep(names, text);
+}
+
+/* Of an address that no program has. */
+static const struct sonde_name *kernel_name(struct sonde_names *names,
+					    uint64_t image, uint64_t address)
+{
+	const uint32_t source = (uint32_t)(image >> 32);
+	/* No mapping has that number. */
+	const struct sonde_key key =
+		sonde_key_make(SONDE_KEY_HEX, address, UINT32_MAX - 1 - source);
+	struct entry *entry = sonde_hash_put(&names->entries, &key);
+	struct sonde_names_function function;
+	struct sonde_name *name;
+
+	if (!entry || entry->name)
+		return entry ? entry->name : NULL;
+	name = sonde_pool_get(&names->pool, 1, sizeof(*name));
+	if (!name || source >= names->trace->nr_sources)
+		return name;
+	function = sonde_names_kernel_find(
+		names->kernel, names->trace->sources[source], address);
+	kernel_fill(names, &function, address, name);
+	entry->name = name;
+	return name;
+}
+
+/* ---- each once ---- */
+
 static const struct sonde_name *code_get(struct sonde_names *names,
 					 const struct sonde_names_place *place)
 {
@@ -539,6 +571,8 @@ static const struct sonde_name *code_get(struct sonde_names *names,
 	struct sonde_key key;
 	struct entry *entry;
 
+	if (sonde_names_kernel_has(address))
+		return kernel_name(names, place->image, address);
 	if (!names->is_read)
 		read_mappings(names);
 	mapping = find(names, place, address, &unnamed);

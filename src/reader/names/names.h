@@ -28,6 +28,7 @@
 
 #include <sonde/trace.h>
 
+#include "reader/names/kernel.h"
 #include "reader/names/namer.h"
 #include "reader/names/stacks.h"
 
@@ -37,6 +38,9 @@ struct sonde_names;
 struct sonde_names *sonde_names_new(struct sonde_trace *trace);
 /* NULL is fine. */
 void sonde_names_free(struct sonde_names *names);
+
+/* Of what runs below all images; NULL of NULL. */
+struct sonde_names_kernel *sonde_names_kernel(struct sonde_names *names);
 
 /* Whether the trace says which files were mapped. NULL: no. */
 bool sonde_names_has_mappings(const struct sonde_names *names);
@@ -62,7 +66,8 @@ struct sonde_name {
 	uint32_t line;    /* 0: not known */
 };
 
-/* NULL without memory. */
+/* NULL without memory. An address of the kernel's is looked up in its list, of
+ * whatever image. */
 const struct sonde_name *
 sonde_names_code(struct sonde_names *names,
 		 const struct sonde_names_place *place);

@@ -31,6 +31,8 @@
  *	lttng_statedump_cpu_topology	cpu_id, clock_cpu_mhz, core_id,
  *					physical_id, core_cnt, architecture,
  *					vendor, model_name
+ *	sonde_statedump_module		name, begin, end: of the kernel's code,
+ *					if the user may know
  *	lttng_statedump_end		omitted: threads, files, mappings and so
  *					on that were left out on account of a
  *					bound (model.h), not said before

@@ -159,6 +159,13 @@ static void describe_cpu(struct sonde_build *build)
 	sonde_build_string(build, "model_name");
 }
 
+static void describe_module(struct sonde_build *build)
+{
+	sonde_build_string(build, "name");
+	sonde_build_int(build, "begin", 64, SONDE_FIELD_HEX);
+	sonde_build_int(build, "end", 64, SONDE_FIELD_HEX);
+}
+
 static const struct {
 	const char *name;
 	void (*describe)(struct sonde_build *build);
@@ -180,6 +187,8 @@ static const struct {
 				      describe_network },
 	[SONDE_STATEDUMP_CPU] = { "lttng_statedump_cpu_topology",
 				  describe_cpu },
+	[SONDE_STATEDUMP_MODULE] = { "sonde_statedump_module",
+				     describe_module },
 };
 
 static int make_desc(size_t i, uint64_t *room, struct sonde_desc **ret_desc)
@@ -333,6 +342,12 @@ void sonde_statedump_emit_network(struct sonde_out *out,
 	EMIT(out, SONDE_STATEDUMP_NETWORK, TEXT(network->name),
 	     VALUE(network->ipv4), VALUE(network->ifindex),
 	     TEXT(network->address));
+}
+
+void sonde_statedump_emit_module(struct sonde_out *out, const char *name,
+				 uint64_t begin, uint64_t end)
+{
+	EMIT(out, SONDE_STATEDUMP_MODULE, TEXT(name), VALUE(begin), VALUE(end));
 }
 
 void sonde_statedump_emit_cpu(struct sonde_out *out,

@@ -25,6 +25,7 @@ enum sonde_statedump_event {
 	SONDE_STATEDUMP_BLOCK_DEVICE,
 	SONDE_STATEDUMP_NETWORK,
 	SONDE_STATEDUMP_CPU,
+	SONDE_STATEDUMP_MODULE,
 	SONDE_STATEDUMP_NR_EVENTS,
 };
 
@@ -80,6 +81,9 @@ struct sonde_statedump_cpu {
 	const char *model_name;
 };
 
+/* From begin up to end, where its code is. */
+void sonde_statedump_emit_module(struct sonde_out *out, const char *name,
+				 uint64_t begin, uint64_t end);
 void sonde_statedump_emit_cpu(struct sonde_out *out,
 			      const struct sonde_statedump_cpu *cpu);
 

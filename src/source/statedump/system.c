@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * system.c - the machine in a dump: interrupts, block devices, networks, CPUs
- * (system.h).
+ * system.c - the machine in a dump: interrupts, block devices, networks, CPUs,
+ * modules of the kernel (system.h).
  *
  * What /sys, the kernel's list of addresses and /proc/cpuinfo don't have is left
  * out. Memory is the only error.
@@ -19,6 +19,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/number.h"
+#include "base/port.h"
 #include "source/statedump/events.h"
 #include "source/statedump/proc_text.h"
 #include "sys/dir.h"
@@ -291,6 +293,41 @@ static void add_cpus(struct sonde_out *out, struct sonde_lines *lines)
 	sonde_lines_close(lines);
 }
 
+/* ---- modules ---- */
+
+/* "NAME BYTES USERS BY STATE 0xADDRESS [(TAINTS)]". */
+static void take_module(struct sonde_out *out, char *line)
+{
+	char *words[6] = { NULL };
+	const char *address;
+	uint64_t bytes;
+	uint64_t begin;
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(words); i++)
+		words[i] = strsep(&line, " ");
+	address = words[5];
+	/* Who isn't told an address sees 0. */
+	if (!address || !sonde_text_number(words[1], UINT32_MAX, &bytes) ||
+	    strncmp(address, "0x", 2) != 0)
+		return;
+	address += 2;
+	if (sonde_number_take(&address, 16, UINT64_MAX - bytes, &begin) &&
+	    begin)
+		sonde_statedump_emit_module(out, words[0], begin,
+					    begin + bytes);
+}
+
+static void add_modules(struct sonde_out *out, struct sonde_lines *lines)
+{
+	char *line;
+
+	if (sonde_lines_open(lines, "/proc/modules"))
+		return;
+	while ((line = sonde_lines_next(lines)))
+		take_module(out, line);
+	sonde_lines_close(lines);
+}
+
 int sonde_statedump_system(struct sonde_out *out)
 {
 	struct sonde_lines *lines = malloc(sizeof(*lines));
@@ -301,6 +338,7 @@ int sonde_statedump_system(struct sonde_out *out)
 	add_devices(out);
 	add_network(out);
 	add_cpus(out, lines);
+	add_modules(out, lines);
 	free(lines);
 	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * system.h - the machine in a dump: interrupts that have a handler, block
  * devices, network interfaces of the caller's namespace with their addresses,
- * CPUs that are on. What the kernel (4.9 or later) doesn't show to this user is left
+ * CPUs that are on, and modules of the kernel. What the kernel (4.9 or later) doesn't show to this user is left
  * out.
  */
 #ifndef SOURCE_STATEDUMP_SYSTEM_H

@@ -30,6 +30,7 @@ enum form {
 	FORM_UINT,
 	FORM_INT,
 	FORM_HEX,
+	FORM_KERNEL, /* an address in it; others as in `number` */
 	FORM_OCTAL,
 	FORM_BINARY,
 	FORM_BOOL,
@@ -52,8 +53,9 @@ struct sonde_shape {
 	uint32_t first_skip;
 	enum form form, number;
 	bool hidden;
-	uint64_t mask;                /* of numbers in bases other than ten */
-	struct sonde_shape *children; /* [cls->nr_members] */
+	uint64_t mask; /* of numbers in bases other than ten */
+	const struct sonde_source *source; /* of a KERNEL */
+	struct sonde_shape *children;      /* [cls->nr_members] */
 	/* Of a scope: the members that are shown, if each has a place of its
 	 * own in the event; 0: it is to be walked. */
 	size_t nr_direct;
@@ -192,7 +194,8 @@ static uint64_t number_mask(const struct sonde_class *cls)
 struct making {
 	const struct sonde_writer *writer;
 	struct sonde_pool *pool;
-	struct sonde_buffer text; /* of one name after the other */
+	const struct sonde_source *kernel; /* NULL: of no address in it */
+	struct sonde_buffer text;          /* of one name after the other */
 };
 
 /* A member's name as the style writes it, behind a separator. */
@@ -299,7 +302,11 @@ static int fill_shape(struct making *making, const struct sonde_class *cls,
 		      struct sonde_shape *shape)
 {
 	shape->cls = cls;
+	shape->source = making->kernel;
 	shape->form = leaf_form(making->writer, cls);
+	if ((shape->form == FORM_HEX || shape->form == FORM_UINT) &&
+	    cls->bits == 64 && making->kernel)
+		shape->form = FORM_KERNEL;
 	shape->number = number_form(making->writer, cls);
 	shape->mask = number_mask(cls);
 	if (fields_is_group(cls))
@@ -334,9 +341,12 @@ static struct sonde_shape *fill_scope(struct making *making,
 static struct sonde_shape *make_shape(const struct sonde_writer *writer,
 				      const struct sonde_class *cls,
 				      const struct sonde_class *inner,
+				      const struct sonde_source *kernel,
 				      struct sonde_pool *pool, int *ret_error)
 {
-	struct making making = { .writer = writer, .pool = pool };
+	struct making making = { .writer = writer,
+				 .pool = pool,
+				 .kernel = kernel };
 	struct sonde_shape *shape;
 
 	*ret_error = cls ? sonde_buffer_init(&making.text) : 0;
@@ -392,9 +402,14 @@ const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
 					  struct sonde_pool *pool,
 					  int *ret_error)
 {
-	struct sonde_shape *shape =
-		make_shape(writer, sonde_event_class_scope(cls, scope), inner,
-			   pool, ret_error);
+	const struct sonde_source *kernel = cls->info.source;
+	struct sonde_shape *shape;
+
+	if (!writer->kernel || writer->style != SONDE_STYLE_PLAIN ||
+	    !sonde_names_kernel_is(kernel))
+		kernel = NULL;
+	shape = make_shape(writer, sonde_event_class_scope(cls, scope), inner,
+			   kernel, pool, ret_error);
 
 	if (shape)
 		*ret_error = find_direct(cls, scope, pool, shape);
@@ -407,7 +422,7 @@ sonde_shape_of_member(const struct sonde_writer *writer,
 		      struct sonde_pool *pool, int *ret_error)
 {
 	struct sonde_shape *shape =
-		make_shape(writer, cls, NULL, pool, ret_error);
+		make_shape(writer, cls, NULL, NULL, pool, ret_error);
 
 	for (size_t k = 0; shape && k < cls->nr_members; k++)
 		shape->children[k].hidden = k != i;
@@ -424,7 +439,7 @@ sonde_shape_from_member(const struct sonde_writer *writer,
 			struct sonde_pool *pool, int *ret_error)
 {
 	struct sonde_shape *shape =
-		make_shape(writer, cls, NULL, pool, ret_error);
+		make_shape(writer, cls, NULL, NULL, pool, ret_error);
 
 	for (size_t k = 0; shape && k < i && k < cls->nr_members; k++)
 		shape->children[k].hidden = true;
@@ -596,6 +611,31 @@ static void put_number(const struct sonde_writer *writer,
 	}
 }
 
+/* vfs_read+0x1c, ext4_sync+0x1c [ext4], or a number. */
+static void put_kernel(const struct sonde_writer *writer,
+		       const struct sonde_shape *shape, uint64_t value,
+		       struct sonde_buffer *buffer)
+{
+	struct sonde_names_function function = { .name = NULL };
+
+	if (sonde_names_kernel_has(value))
+		function = sonde_names_kernel_find(writer->kernel,
+						   shape->source, value);
+	if (!function.name) {
+		put_number(writer, shape, shape->number, value, buffer);
+		return;
+	}
+	sonde_buffer_safe(buffer, function.name);
+	sonde_buffer_room(buffer, 64);
+	SONDE_PUT(buffer, "+0x");
+	sonde_put_hex(buffer, function.distance, SONDE_HEX_LOWER);
+	if (!*function.module)
+		return;
+	sonde_buffer_text(buffer, " [", 2);
+	sonde_buffer_safe(buffer, function.module);
+	sonde_buffer_text(buffer, "]", 1);
+}
+
 /* ( "red" : container = 0 ), and as from babeltrace2 2.1 on several are shown,
  * ( { "red", "crimson" } : container = 0 ) */
 static void put_enum_babeltrace(const struct sonde_writer *writer,
@@ -759,6 +799,9 @@ static void put_value(const struct sonde_writer *writer,
 		break;
 	case FORM_INT:
 		sonde_put_int(buffer, value->i);
+		break;
+	case FORM_KERNEL:
+		put_kernel(writer, shape, value->u, buffer);
 		break;
 	case FORM_HEX:
 	case FORM_OCTAL:

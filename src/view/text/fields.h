@@ -28,6 +28,7 @@
 #include <sonde/trace.h>
 
 #include "base/pool.h"
+#include "reader/names/kernel.h"
 #include "view/text/buffer.h"
 
 enum sonde_style {
@@ -39,6 +40,9 @@ enum sonde_style {
 struct sonde_writer {
 	enum sonde_style style;
 	bool colour; /* plain style only */
+	/* Of the kernel's functions, for addresses in its events, in the plain
+	 * style: call_site = kfree+0x12. NULL: they are numbers. */
+	struct sonde_names_kernel *kernel;
 	/* ---- private ---- */
 	bool verbatim[256]; /* bytes of a string that need no escape */
 };

@@ -180,6 +180,12 @@ int sonde_printer_init(struct sonde_printer *printer, struct sonde_trace *trace,
 	};
 	sonde_pool_init(&printer->pool, 0);
 	sonde_writer_init(&printer->writer, options->style, options->colour);
+	if (!options->no_names && options->style == SONDE_STYLE_PLAIN) {
+		printer->names = sonde_names_new(trace);
+		if (!printer->names)
+			return -ENOMEM;
+		printer->writer.kernel = sonde_names_kernel(printer->names);
+	}
 	(void)sonde_trace_range(trace, &printer->begin_ns, &end_ns);
 	err = make_classes(printer);
 	if (!err)
@@ -458,6 +464,9 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 		err = in_slices(&printer, &own) ?
 			      print_slices(&printer, &own) :
 			      print_in_order(&printer, &own);
+	if (options->ret_lack)
+		*options->ret_lack =
+			sonde_names_kernel_lack(printer.writer.kernel);
 	sonde_printer_fini(&printer);
 	return err;
 }

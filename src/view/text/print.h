@@ -33,6 +33,10 @@ struct sonde_print_options {
 	uint64_t limit;              /* events; 0: all */
 	uint64_t last; /* the last so many events of the span; 0: all */
 	bool reverse;  /* the newest first */
+	bool no_names; /* of the kernel's functions: their addresses instead */
+	/* NULL, or why addresses of the kernel's have no names, if there were
+	 * any; borrowed for ever. */
+	const char **ret_lack;
 };
 
 /*
@@ -48,7 +52,7 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
  * (reader/follow.h): begin and end for each part. Differences go on from part to
  * part, but those to an event of the same name, which aren't known to the first
  * one of a part. For the styles that have columns, and not for the columns that
- * need what is in other parts: `stack` and `caller-name`.
+ * need what is in other parts: `stack` and `caller-name`. Addresses are numbers.
  */
 struct sonde_print_lines;
 

@@ -23,8 +23,11 @@ sonde_print_lines_new(const struct sonde_print_options *options)
 {
 	struct sonde_print_lines *lines = calloc(1, sizeof(*lines));
 
-	if (lines)
-		lines->options = *options;
+	if (!lines)
+		return NULL;
+	lines->options = *options;
+	/* The kernel's would be read anew for each part. */
+	lines->options.no_names = true;
 	return lines;
 }
 
