@@ -39,7 +39,8 @@ static const struct context contexts[] = {
 	  "none" },
 	{ "cgroup", "the recorder, for each program; containers have one each",
 	  "none" },
-	{ "stack", "record --stack[=DEPTH]: the thread itself",
+	{ "stack",
+	  "record --stack[=DEPTH]: the thread itself; of samples, the kernel",
 	  "4 bytes of each event of a program" },
 };
 

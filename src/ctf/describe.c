@@ -17,6 +17,7 @@
 
 /* Of the kernel's events, those whose names begin with their provider's. */
 #define PROBES "kgdb"
+#define OURS   "sonde"
 
 struct part {
 	const char *name;
@@ -313,7 +314,8 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
 		return err;
 	/* The kernel's own names are unique; those of probes are users'. */
 	has_provider = domain == SONDE_CTF_PROGRAMS ||
-		       !strcmp(sonde_desc_provider(desc), PROBES);
+		       !strcmp(sonde_desc_provider(desc), PROBES) ||
+		       !strcmp(sonde_desc_provider(desc), OURS);
 	length = snprintf(name, sizeof(name), "%s%s%s",
 			  has_provider ? sonde_desc_provider(desc) : "",
 			  has_provider ? ":" : "", sonde_desc_name(desc));

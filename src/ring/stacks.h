@@ -83,6 +83,9 @@ enum sonde_stacks_end {
 };
 
 #define SONDE_FRAME_EXACT (1ull << 63)
+/* Clear in a frame of the kernel's, all of whose upper 16 bits are set, if it is
+ * exact. */
+#define SONDE_FRAME_KERNEL_EXACT (1ull << 62)
 
 struct sonde_stacks_entry {
 	uint32_t state; /* hash | 1, published last; 0: not there */

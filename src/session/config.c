@@ -96,6 +96,10 @@ static int check_what(const struct sonde_session_config *config,
 		return fail(complaint,
 			    "--all is about kernel events; say which, "
 			    "such as -k sched,syscalls");
+	if (config->kernel.sample_hz && config->mode != SONDE_DISCARD)
+		return fail(complaint,
+			    "--sample is for --mode discard, which writes "
+			    "events as they come");
 	if (config->kernel.until && !config->kernel.rules)
 		return fail(complaint,
 			    "--until waits for a kernel event; say with "

@@ -67,6 +67,21 @@ static void *open_dump(void *data)
 	return NULL;
 }
 
+/* Samples alone need no tracer. */
+static int open_tracers(struct sonde_session_kernel *kernel,
+			const struct sonde_source_config *config,
+			struct sonde_source_error *error)
+{
+	int rc = 0;
+
+	if (config->rules->nr || config->nr_probes || !config->sample_hz)
+		rc = sonde_sources_open(config, kernel->config->source,
+					&kernel->set, error);
+	if (!rc && config->sample_hz)
+		rc = sonde_sources_sample(config, &kernel->set, error);
+	return rc;
+}
+
 /* The tracers' failure is told before the dump's. */
 static int open_sources(struct sonde_session_kernel *kernel,
 			const struct sonde_source_config *config,
@@ -80,8 +95,7 @@ static int open_sources(struct sonde_session_kernel *kernel,
 		return sonde_source_fail(error, -EAGAIN,
 					 "no thread can be made; raise "
 					 "ulimit -u");
-	rc = sonde_sources_open(config, kernel->config->source, &kernel->set,
-				error);
+	rc = open_tracers(kernel, config, error);
 	(void)pthread_join(thread, NULL); /* it is there */
 	kernel->dump = opening.dump;
 	if (!rc && opening.rc) {
@@ -102,6 +116,7 @@ static int open_until(struct sonde_session_kernel *kernel,
 		return 0;
 	ours.rules = kernel->config->until;
 	ours.nr_probes = 0;
+	ours.sample_hz = 0;
 	ours.mode = SONDE_DISCARD;
 	ours.memory_bytes = UNTIL_BYTES;
 	ours.subbuf_bytes = 0;
@@ -134,6 +149,7 @@ static void describe_config(const struct sonde_session_kernel_setup *setup,
 		.probes = config->probes,
 		.nr_probes = config->nr_probes,
 		.variables = config->variables,
+		.sample_hz = config->sample_hz,
 	};
 	/* Others may have our numbers there: nobody is left out. */
 	if (!config->self && sonde_source_knows_pids())
@@ -197,8 +213,14 @@ static void note_memory(const struct sonde_session_kernel *kernel,
 
 static void note_lacks(const struct sonde_session_kernel *kernel)
 {
-	for (uint32_t i = 0; i < kernel->set.nr; i++)
-		note_memory(kernel, kernel->set.sources[i]);
+	for (uint32_t i = 0; i < kernel->set.nr; i++) {
+		const struct sonde_source *source = kernel->set.sources[i];
+
+		note_memory(kernel, source);
+		if (source->note)
+			sonde_summary_note(kernel->setup.summary, "%s",
+					   source->note);
+	}
 
 	if (!kernel->config->self && !sonde_source_knows_pids())
 		sonde_summary_note(kernel->setup.summary,

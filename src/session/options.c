@@ -601,12 +601,35 @@ static int add_rules(struct parse *parse, struct sonde_source_rules *rules,
 	return rc ? -EINVAL : 0;
 }
 
+/* Of a second, on each CPU: a prime, so as not to be in step with anything. */
+#define SAMPLE_HZ     997u
+#define SAMPLE_HZ_MAX 100000u
+
+static struct sonde_source_rules kernel_rules;
+
 static int apply_kernel(struct parse *parse, const char *value)
 {
-	static struct sonde_source_rules rules;
+	return add_rules(parse, &kernel_rules,
+			 &parse->options->session.kernel.rules, value);
+}
 
-	return add_rules(parse, &rules, &parse->options->session.kernel.rules,
-			 value);
+/* Samples are the kernel's events, with or without others. */
+static int apply_sample(struct parse *parse, const char *value)
+{
+	struct sonde_session_kernel_config *kernel =
+		&parse->options->session.kernel;
+	uint64_t hz = SAMPLE_HZ;
+
+	if (value && (!sonde_number_parse(value, SAMPLE_HZ_MAX, &hz) || !hz))
+		return fail(parse,
+			    "--sample=%.40s: give a number of samples a "
+			    "second, from 1 to %u",
+			    value, SAMPLE_HZ_MAX);
+	if (!kernel->rules)
+		sonde_source_rules_fini(&kernel_rules);
+	kernel->rules = &kernel_rules;
+	kernel->sample_hz = (uint32_t)hz;
+	return 0;
 }
 
 static int apply_until(struct parse *parse, const char *value)
@@ -1034,6 +1057,7 @@ enum option_value {
 	OPTION_MIN_DURATION,
 	OPTION_DEPTH,
 	OPTION_STACK,
+	OPTION_SAMPLE,
 	OPTION_CGROUP,
 	OPTION_CONTAINER,
 	OPTION_UNTIL,
@@ -1131,6 +1155,9 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "< 0'; of the program and its descendants" },
 	{ "all", 'a', NULL, NULL,
 	  "of the whole machine; without PROGRAM until Ctrl-C" },
+	{ "sample", OPTION_SAMPLE, "[=N]", NULL,
+	  "a profile: N times a second (default: 997) which thread runs on each "
+	  "CPU, and its call stack" },
 	{ "until", OPTION_UNTIL, "RULES", SONDE_VALUE_KERNEL,
 	  "end the recording when such an event happens; with --mode "
 	  "overwrite: a flight recorder's snapshot" },
@@ -1317,6 +1344,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_MIN_DURATION] = apply_min_duration,
 	[OPTION_DEPTH] = apply_depth,
 	[OPTION_STACK] = apply_stack,
+	[OPTION_SAMPLE] = apply_sample,
 	[OPTION_CGROUP] = apply_cgroup,
 	[OPTION_CONTAINER] = apply_container,
 	[OPTION_UNTIL] = apply_until,

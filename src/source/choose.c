@@ -219,6 +219,13 @@ static int open_chosen(const struct sonde_source_config *config,
 	return -EINVAL;
 }
 
+int sonde_sources_sample(const struct sonde_source_config *config,
+			 struct sonde_sources *set,
+			 struct sonde_source_error *error)
+{
+	return open_one(&sonde_source_samples, config, false, set, error);
+}
+
 bool sonde_source_knows_pids(void)
 {
 	struct stat st;

@@ -13,7 +13,7 @@
 
 #include "source/source.h"
 
-#define SONDE_SOURCES_MAX 2u
+#define SONDE_SOURCES_MAX 3u /* two of events, and samples */
 
 enum sonde_source_choice {
 	SONDE_SOURCE_AUTO,
@@ -38,6 +38,11 @@ int sonde_sources_open(const struct sonde_source_config *config,
 		       enum sonde_source_choice choice,
 		       struct sonde_sources *ret_set,
 		       struct sonde_source_error *error);
+
+/* Adds samples of what runs (config->sample_hz) to a set, which may be empty. */
+int sonde_sources_sample(const struct sonde_source_config *config,
+			 struct sonde_sources *set,
+			 struct sonde_source_error *error);
 
 /*
  * Whether the numbers of processes here are those that the kernel's events

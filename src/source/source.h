@@ -22,6 +22,7 @@
  *	tracefs/	the kernel's own trace buffers, converted as they are read
  *	bpf/		our rings, written by BPF programs
  *	module/		our rings, written by our own kernel module (src/kmod)
+ *	sample/		samples of what runs, by the kernel's perf events
  *	statedump/	not a tracer: the state of the system at an instant, as
  *			events
  *
@@ -89,6 +90,8 @@ struct sonde_source_config {
 	const struct sonde_source_probe *probes;
 	uint32_t nr_probes;
 	struct sonde_source_variables *variables; /* of theirs; or NULL */
+	/* Samples of what runs, of each CPU and second; 0: none. */
+	uint32_t sample_hz;
 	/* Events another source delivers already; by the kernel's names. NULL:
 	 * none. */
 	bool (*is_taken)(void *ctx, const char *group, const char *name);
@@ -174,6 +177,8 @@ struct sonde_source {
 	bool loses_unwanted;
 	/* Of config.memory_bytes, what no buffer is made of. */
 	uint64_t unused_bytes;
+	/* What it can't tell of all that was asked for; NULL: nothing. */
+	const char *note;
 };
 
 struct sonde_source_ops {
@@ -299,5 +304,6 @@ struct sonde_source_ops {
 extern const struct sonde_source_ops sonde_source_tracefs;
 extern const struct sonde_source_ops sonde_source_bpf;
 extern const struct sonde_source_ops sonde_source_modules;
+extern const struct sonde_source_ops sonde_source_samples;
 
 #endif /* SOURCE_SOURCE_H */

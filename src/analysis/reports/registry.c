@@ -18,6 +18,7 @@ static const struct sonde_analysis *const analyses[] = {
 	&sonde_analysis_malloc,
 	&sonde_analysis_locks,
 	&sonde_analysis_functions,
+	&sonde_analysis_samples,
 	/* kernels */
 	&sonde_analysis_cputop,
 	&sonde_analysis_sched,
@@ -52,12 +53,12 @@ const struct sonde_analysis *sonde_analysis_find(const char *name)
 static const struct {
 	const char *needs, *prefix;
 } signs[] = {
-	{ "malloc", "malloc:" },      { "locks", "lock:" },
-	{ "functions", "function:" }, { "functions", CYG_PROFILE },
-	{ "kernel", "sched_" },       { "kernel", "syscall_" },
-	{ "kernel", "irq_" },         { "kernel", "block_" },
-	{ "kernel", "kmem_" },        { "kernel", "softirq_" },
-	{ "kernel", "exit_syscall" },
+	{ "malloc", "malloc:" },       { "locks", "lock:" },
+	{ "samples", "sonde:sample" }, { "functions", "function:" },
+	{ "functions", CYG_PROFILE },  { "kernel", "sched_" },
+	{ "kernel", "syscall_" },      { "kernel", "irq_" },
+	{ "kernel", "block_" },        { "kernel", "kmem_" },
+	{ "kernel", "softirq_" },      { "kernel", "exit_syscall" },
 };
 
 static bool is_sign(const char *needs, const char *event)

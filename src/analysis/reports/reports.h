@@ -13,6 +13,7 @@ extern const struct sonde_analysis sonde_analysis_period;
 extern const struct sonde_analysis sonde_analysis_latency;
 extern const struct sonde_analysis sonde_analysis_malloc;
 extern const struct sonde_analysis sonde_analysis_locks;
+extern const struct sonde_analysis sonde_analysis_samples;
 extern const struct sonde_analysis sonde_analysis_functions;
 extern const struct sonde_analysis sonde_analysis_activity;
 extern const struct sonde_analysis sonde_analysis_blame;

@@ -93,11 +93,12 @@ struct sonde_names_place
 sonde_analysis_site_place(const struct sonde_analysis_site *site,
 			  uint64_t frame)
 {
-	return (struct sonde_names_place){
+	struct sonde_names_place place = {
 		.image = site->image,
-		.address = frame & ~SONDE_NAMES_EXACT,
 		.from_ns = site->first_ns,
 		.to_ns = site->last_ns,
-		.is_return = !(frame & SONDE_NAMES_EXACT),
 	};
+
+	place.address = sonde_names_frame_address(frame, &place.is_return);
+	return place;
 }

@@ -21,10 +21,12 @@
 /* The fields of an event class; without owner: it has none. */
 struct class_fields {
 	struct sonde_field stack, caller;
+	struct sonde_field period; /* of samples alone */
 };
 
 struct weighing {
 	const struct sonde_filter *value; /* NULL: 1 */
+	bool samples;                     /* these, and their periods */
 	struct class_fields *classes;
 };
 
@@ -42,24 +44,22 @@ struct part {
 
 /* ---- events ---- */
 
-static void find_stack_field(const struct sonde_event_class *cls,
-			     enum sonde_scope scope, const char *name,
-			     struct sonde_field *field)
-{
-	if (sonde_event_class_field(cls, scope, name, field))
-		field->owner = NULL;
-}
-
 static struct class_fields *find_stack_fields(const struct sonde_trace *trace)
 {
 	struct class_fields *classes =
 		calloc(trace->nr_classes + 1, sizeof(*classes));
 
 	for (size_t i = 0; classes && i < trace->nr_classes; i++) {
-		find_stack_field(trace->classes[i], SONDE_SCOPE_EVENT_CONTEXT,
-				 "stack", &classes[i].stack);
-		find_stack_field(trace->classes[i], SONDE_SCOPE_PAYLOAD,
-				 "caller", &classes[i].caller);
+		sonde_names_stack_field(trace->classes[i], &classes[i].stack);
+		if (sonde_event_class_field(trace->classes[i],
+					    SONDE_SCOPE_PAYLOAD, "caller",
+					    &classes[i].caller))
+			classes[i].caller.owner = NULL;
+		if (!sonde_names_is_sample(trace->classes[i]) ||
+		    sonde_event_class_field(trace->classes[i],
+					    SONDE_SCOPE_PAYLOAD, "period",
+					    &classes[i].period))
+			classes[i].period.owner = NULL;
 	}
 	return classes;
 }
@@ -128,6 +128,8 @@ static int weigh_event(void *memory, const struct sonde_event *event)
 	struct weighed *stack;
 	uint64_t weight;
 
+	if (part->weighing->samples && !fields->period.owner)
+		return 0;
 	if (!fields->stack.owner) {
 		part->less.stackless++;
 		return 0;
@@ -136,6 +138,8 @@ static int weigh_event(void *memory, const struct sonde_event *event)
 		part->less.valueless++;
 		return 0;
 	}
+	if (part->weighing->samples)
+		weight = weigh_number(event, &fields->period);
 	at.stack = (uint32_t)weigh_number(event, &fields->stack);
 	at.caller = weigh_number(event, &fields->caller);
 	stack = weighed_stack(part, &at);
@@ -203,13 +207,14 @@ static int put_on_scale(const struct scale *scale,
 	return count ? scale->add(scale->ctx, &of) : 0;
 }
 
-static int weigh_events(struct sonde_analysis_args *args,
+static int weigh_events(struct sonde_analysis_args *args, bool samples,
 			const struct scale *scale,
 			struct sonde_analysis_weightless *ret_weightless)
 {
 	struct sonde_map_options options = args->map;
 	struct weighing weighing = {
 		.value = args->value,
+		.samples = samples,
 		.classes = find_stack_fields(args->trace),
 	};
 	struct part whole = { 0 };
@@ -290,8 +295,10 @@ int sonde_analysis_weigh(
 	case SONDE_ANALYSIS_WEIGH_HOLDERS:
 		return weigh_locks(args, what == SONDE_ANALYSIS_WEIGH_HOLDERS,
 				   &scale);
+	case SONDE_ANALYSIS_WEIGH_SAMPLES:
 	case SONDE_ANALYSIS_WEIGH_EVENTS:
 		break;
 	}
-	return weigh_events(args, &scale, ret_weightless);
+	return weigh_events(args, what == SONDE_ANALYSIS_WEIGH_SAMPLES, &scale,
+			    ret_weightless);
 }

@@ -13,6 +13,7 @@
 #include "analysis/reports/site.h"
 
 enum sonde_analysis_weigh {
+	SONDE_ANALYSIS_WEIGH_SAMPLES, /* nanoseconds of the CPUs' */
 	SONDE_ANALYSIS_WEIGH_EVENTS,  /* 1 each, or what args->value says */
 	SONDE_ANALYSIS_WEIGH_LIVE,    /* bytes that were not freed */
 	SONDE_ANALYSIS_WEIGH_PEAK,    /* bytes when most were in use */

@@ -702,7 +702,10 @@ static void find_numbers(struct sonde_plan *plan)
 							      pids[n],
 							      &plan->pid);
 		}
-	/* perf has its contexts among the fields */
+	/* perf has its contexts among the fields, and so have samples */
+	if (!plan->pid.owner && !strcmp(plan->cls->info.name, "sonde:sample"))
+		(void)sonde_event_class_field(plan->cls, SONDE_SCOPE_PAYLOAD,
+					      "pid", &plan->pid);
 	if (!plan->tid.owner)
 		(void)sonde_event_class_field(plan->cls, SONDE_SCOPE_PAYLOAD,
 					      "perf_tid", &plan->tid);

@@ -289,7 +289,8 @@ static bool is_internal(const char *name)
 	static const char *const names[] = {
 		"sonde:thread",  "sonde:name",      "sonde:mappings",
 		"sonde:mapping", "sonde:stack",     "sonde:stacks_lost",
-		"sonde:code",    "sonde:code_lost", "sonde:process"
+		"sonde:code",    "sonde:code_lost", "sonde:process",
+		"sonde:began"
 	};
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)

@@ -30,12 +30,21 @@
 #define TEXT_MAX     1600
 
 #define FLAG_EXEC    4u
+/* Forks without an exec, one by the other's child. */
+#define ANCESTORS_MAX 32u
 
 struct mapping {
 	uint64_t image;
 	int64_t since_ns, seen_ns; /* it came in between */
 	uint64_t begin, end, offset;
 	const char *path, *build_id; /* build_id: NULL unknown */
+};
+
+/* From then on a process has the memory of another one, or, parent 0, what it
+ * maps from then on. */
+struct begin {
+	uint64_t image, parent;
+	int64_t time_ns;
 };
 
 /* An address in a mapping that has been asked for. */
@@ -57,6 +66,8 @@ struct sonde_names {
 	bool has_mappings, is_read;
 	size_t nr, capacity;
 	struct mapping *mappings; /* by image and time */
+	size_t nr_begins, begins_capacity;
+	struct begin *begins; /* by image and time */
 	struct sonde_hash entries, variables;
 	struct sonde_field *callers; /* by event class; without owner: none */
 	struct sonde_names_stacks stacks;
@@ -72,12 +83,46 @@ static bool is_look(const struct sonde_event_class *cls)
 	return cls->info.internal && !strcmp(cls->info.name, "sonde:mappings");
 }
 
-static bool has_looks(const struct sonde_stream_class *cls)
+/* Of samples: a process has another memory from then on. */
+static bool is_begin(const struct sonde_event_class *cls)
 {
+	return cls->info.internal && !strcmp(cls->info.name, "sonde:began");
+}
+
+static bool is_dumped(const struct sonde_event_class *cls)
+{
+	return !strcmp(cls->info.name, "sonde_statedump_mapping");
+}
+
+static bool has_class(const struct sonde_stream *stream,
+		      bool (*is)(const struct sonde_event_class *cls))
+{
+	const struct sonde_stream_class *cls = stream->cls;
+
 	for (size_t i = 0; cls && i < cls->nr_events; i++)
-		if (is_look(cls->events[i]))
+		if (is(cls->events[i]))
 			return true;
 	return false;
+}
+
+static bool has_samples(const struct sonde_trace *trace,
+			const struct sonde_source *source)
+{
+	for (size_t i = 0; i < trace->nr_streams; i++)
+		if (trace->streams[i]->source == source &&
+		    has_class(trace->streams[i], is_begin))
+			return true;
+	return false;
+}
+
+/* Whether the stream says what was mapped: of programs, or of processes that
+ * were sampled. */
+static bool has_looks(const struct sonde_trace *trace,
+		      const struct sonde_stream *stream)
+{
+	return has_class(stream, is_look) || has_class(stream, is_begin) ||
+	       (has_class(stream, is_dumped) &&
+		has_samples(trace, stream->source));
 }
 
 /* Errors leave a field without owner. */
@@ -111,7 +156,7 @@ struct sonde_names *sonde_names_new(struct sonde_trace *trace)
 	sonde_hash_init(&names->entries, sizeof(struct entry), NAMES_MAX);
 	sonde_hash_init(&names->variables, sizeof(struct variable), NAMES_MAX);
 	for (size_t i = 0; i < trace->nr_streams; i++)
-		names->has_mappings |= has_looks(trace->streams[i]->cls);
+		names->has_mappings |= has_looks(trace, trace->streams[i]);
 	names->namer = sonde_namer_new();
 	names->kernel = sonde_names_kernel_new(trace);
 	if (!sonde_names_stacks_init(&names->stacks, trace) && names->namer &&
@@ -135,6 +180,7 @@ void sonde_names_free(struct sonde_names *names)
 	(void)pthread_mutex_destroy(&names->mutex);
 	free(names->callers);
 	free(names->mappings);
+	free(names->begins);
 	free(names);
 }
 
@@ -155,8 +201,17 @@ static uint64_t image_of(const struct sonde_source *source, uint64_t class_id)
 	return i << 32 | (uint32_t)class_id;
 }
 
+/* A process of a kernel's. */
+static uint64_t process_image(const struct sonde_source *source, uint64_t pid)
+{
+	return image_of(source, SONDE_NAMES_PROCESS | (uint32_t)pid);
+}
+
 uint64_t sonde_names_image(const struct sonde_event *event)
 {
+	if (sonde_names_is_sample(event->cls))
+		return process_image(event->stream->source,
+				     sonde_names_event_number(event, "pid"));
 	return image_of(event->stream->source, event->stream->cls->id);
 }
 
@@ -206,6 +261,48 @@ static int code_take_mapping(struct sonde_names *names,
 	return 0;
 }
 
+/* In a kernel's trace: of a process, from then on; the dump's, ever. */
+static int take_process_mapping(struct sonde_names *names,
+				const struct sonde_event *event)
+{
+	const struct look look = {
+		.image = process_image(event->stream->source,
+				       sonde_names_event_number(event, "pid")),
+		.since_ns =
+			is_dumped(event->cls) ? SONDE_TIME_MIN : event->time_ns,
+	};
+
+	return code_take_mapping(names, event, &look);
+}
+
+static int take_begin(struct sonde_names *names,
+		      const struct sonde_event *event)
+{
+	const struct sonde_source *source = event->stream->source;
+	const uint64_t parent = sonde_names_event_number(event, "parent");
+
+	if (SONDE_GROW(names->begins, names->nr_begins, names->begins_capacity))
+		return -ENOMEM;
+	names->begins[names->nr_begins++] = (struct begin){
+		.image = process_image(source,
+				       sonde_names_event_number(event, "pid")),
+		.parent = parent ? process_image(source, parent) : 0,
+		.time_ns = event->time_ns,
+	};
+	return 0;
+}
+
+static int compare_begins(const void *a, const void *b)
+{
+	const struct begin *left = a;
+	const struct begin *right = b;
+
+	if (left->image != right->image)
+		return left->image < right->image ? -1 : 1;
+	return (left->time_ns > right->time_ns) -
+	       (left->time_ns < right->time_ns);
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct mapping *left = a;
@@ -243,6 +340,27 @@ static int take_compiled(struct sonde_names *names,
 	return sonde_names_codes_add(&names->codes, &entry);
 }
 
+static int take_told(struct sonde_names *names, const struct sonde_event *event,
+		     struct look *look)
+{
+	const char *name = event->cls->info.name;
+	const bool kernel = sonde_names_kernel_is(event->stream->source);
+
+	if (is_look(event->cls))
+		take_look(event, look);
+	else if (!strcmp(name, "sonde:mapping") && !kernel)
+		return code_take_mapping(names, event, look);
+	else if (!strcmp(name, "sonde:mapping") || is_dumped(event->cls))
+		return take_process_mapping(names, event);
+	else if (is_begin(event->cls))
+		return take_begin(names, event);
+	else if (!strcmp(name, "sonde:stack"))
+		return code_take_stack(names, event);
+	else if (!strcmp(name, "sonde:code"))
+		return take_compiled(names, event);
+	return 0;
+}
+
 static int read_streams(struct sonde_names *names, const bool *streams)
 {
 	struct sonde_cursor_options options;
@@ -259,21 +377,9 @@ static int read_streams(struct sonde_names *names, const bool *streams)
 	rc = sonde_cursor_new(names->trace, &options, &cursor);
 	if (rc)
 		return rc;
-	while ((rc = sonde_cursor_next(cursor, &event)) > 0) {
-		const char *name = event->cls->info.name;
-
-		if (is_look(event->cls))
-			take_look(event, &look);
-		else if (!strcmp(name, "sonde:mapping") &&
-			 code_take_mapping(names, event, &look))
+	while ((rc = sonde_cursor_next(cursor, &event)) > 0)
+		if (take_told(names, event, &look))
 			break;
-		else if (!strcmp(name, "sonde:stack") &&
-			 code_take_stack(names, event))
-			break;
-		else if (!strcmp(name, "sonde:code") &&
-			 take_compiled(names, event))
-			break;
-	}
 	sonde_cursor_free(cursor);
 	return rc;
 }
@@ -288,13 +394,16 @@ static void read_mappings(struct sonde_names *names)
 	if (!streams)
 		return;
 	for (size_t i = 0; i < trace->nr_streams; i++)
-		streams[i] = has_looks(trace->streams[i]->cls);
+		streams[i] = has_looks(trace, trace->streams[i]);
 	(void)read_streams(names, streams);
 	free(streams);
 	sonde_names_codes_sort(&names->codes);
 	if (names->nr)
 		qsort(names->mappings, names->nr, sizeof(*names->mappings),
 		      compare);
+	if (names->nr_begins)
+		qsort(names->begins, names->nr_begins, sizeof(*names->begins),
+		      compare_begins);
 }
 
 /* ---- which mapping ---- */
@@ -334,11 +443,27 @@ static const struct sonde_name changing = {
 	.lack = "another file was mapped there meanwhile",
 };
 
-/* NULL, and a name that says so: none, or not one for all of the time. */
-static const struct mapping *find(const struct sonde_names *names,
-				  const struct sonde_names_place *place,
-				  uint64_t address,
-				  const struct sonde_name **ret_name)
+/* The last time before that the image's memory began; NULL: it is not known of
+ * any. */
+static const struct begin *memory_begin(const struct sonde_names *names,
+					const struct sonde_names_place *place)
+{
+	const struct begin *begins = names->begins;
+	size_t i;
+
+	SONDE_SEARCH(i, names->nr_begins,
+		     begins[i].image < place->image ||
+			     (begins[i].image == place->image &&
+			      begins[i].time_ns <= place->from_ns));
+	return i && begins[i - 1].image == place->image ? &begins[i - 1] : NULL;
+}
+
+/* NULL, and a name that says so: none, or not one for all of the time. `since`:
+ * no mapping counts that was seen before. */
+static const struct mapping *find_since(const struct sonde_names *names,
+					const struct sonde_names_place *place,
+					uint64_t address, int64_t since,
+					const struct sonde_name **ret_name)
 {
 	const struct mapping *found = NULL;
 
@@ -348,7 +473,8 @@ static const struct mapping *find(const struct sonde_names *names,
 		const struct mapping *mapping = &names->mappings[i];
 
 		if (address < mapping->begin || address >= mapping->end ||
-		    mapping->since_ns > place->to_ns)
+		    mapping->since_ns > place->to_ns ||
+		    mapping->seen_ns < since)
 			continue;
 		if (!found && mapping->since_ns > place->from_ns)
 			return NULL; /* it was not there when that began */
@@ -362,6 +488,30 @@ static const struct mapping *find(const struct sonde_names *names,
 		}
 	}
 	return found;
+}
+
+/* What a process had mapped when it began is what its parent had then. */
+static const struct mapping *find(const struct sonde_names *names,
+				  const struct sonde_names_place *place,
+				  uint64_t address,
+				  const struct sonde_name **ret_name)
+{
+	struct sonde_names_place at = *place;
+
+	for (unsigned int i = 0; i < ANCESTORS_MAX; i++) {
+		const struct begin *begin = memory_begin(names, &at);
+		const struct mapping *found =
+			find_since(names, &at, address,
+				   begin ? begin->time_ns : SONDE_TIME_MIN,
+				   ret_name);
+
+		if (found || *ret_name != &nowhere || !begin || !begin->parent)
+			return found;
+		at.image = begin->parent;
+		at.from_ns = begin->time_ns;
+		at.to_ns = begin->time_ns;
+	}
+	return NULL;
 }
 
 /* ---- texts ---- */
@@ -722,13 +872,12 @@ const struct sonde_name *sonde_names_frame(struct sonde_names *names,
 					   const struct sonde_event *event,
 					   uint64_t frame)
 {
-	const struct sonde_names_place place = {
+	struct sonde_names_place place = {
 		.image = sonde_names_image(event),
-		.address = frame & ~SONDE_NAMES_EXACT,
 		.from_ns = event->time_ns,
 		.to_ns = event->time_ns,
-		.is_return = !(frame & SONDE_NAMES_EXACT),
 	};
 
+	place.address = sonde_names_frame_address(frame, &place.is_return);
 	return sonde_names_code(names, &place);
 }

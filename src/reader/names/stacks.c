@@ -24,6 +24,32 @@ static bool is_stack(const struct sonde_event_class *cls)
 	return cls->info.internal && !strcmp(cls->info.name, "sonde:stack");
 }
 
+uint64_t sonde_names_frame_address(uint64_t frame, bool *ret_is_return)
+{
+	const uint64_t upper = frame >> 48;
+
+	*ret_is_return = upper == 0xffff || !(frame & SONDE_NAMES_EXACT);
+	if (upper == 0xffff || upper == (0xffff ^ 1u << 14))
+		return frame | SONDE_NAMES_KERNEL_EXACT;
+	return frame & ~SONDE_NAMES_EXACT;
+}
+
+bool sonde_names_is_sample(const struct sonde_event_class *cls)
+{
+	return !strcmp(cls->info.name, "sonde:sample");
+}
+
+void sonde_names_stack_field(const struct sonde_event_class *cls,
+			     struct sonde_field *ret_field)
+{
+	const enum sonde_scope scope = sonde_names_is_sample(cls) ?
+					       SONDE_SCOPE_PAYLOAD :
+					       SONDE_SCOPE_EVENT_CONTEXT;
+
+	if (sonde_event_class_field(cls, scope, "stack", ret_field))
+		ret_field->owner = NULL;
+}
+
 int sonde_names_stacks_init(struct sonde_names_stacks *stacks,
 			    const struct sonde_trace *trace)
 {
@@ -35,10 +61,7 @@ int sonde_names_stacks_init(struct sonde_names_stacks *stacks,
 		return -ENOMEM;
 	for (size_t i = 0; i < trace->nr_classes; i++) {
 		stacks->has_any |= is_stack(trace->classes[i]);
-		if (sonde_event_class_field(trace->classes[i],
-					    SONDE_SCOPE_EVENT_CONTEXT, "stack",
-					    &stacks->fields[i]))
-			stacks->fields[i].owner = NULL;
+		sonde_names_stack_field(trace->classes[i], &stacks->fields[i]);
 	}
 	return 0;
 }
@@ -105,8 +128,11 @@ const struct sonde_names_stack *
 sonde_names_stacks_get(const struct sonde_names_stacks *stacks, uint64_t image,
 		       uint32_t number)
 {
-	const struct sonde_key key =
-		sonde_key_make(SONDE_KEY_HEX, image, number);
+	/* Processes of a kernel share theirs. */
+	const struct sonde_key key = sonde_key_make(
+		SONDE_KEY_HEX,
+		image & SONDE_NAMES_PROCESS ? image >> 32 << 32 : image,
+		number);
 	const struct stack *stack = sonde_hash_get(&stacks->stacks, &key);
 
 	return stack && stack->stack.frames ? &stack->stack : NULL;

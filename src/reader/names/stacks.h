@@ -34,6 +34,21 @@ struct sonde_names_stack {
 };
 
 #define SONDE_NAMES_EXACT (UINT64_C(1) << 63)
+/* Clear, of a frame of the kernel's, if that is exact. */
+#define SONDE_NAMES_KERNEL_EXACT (UINT64_C(1) << 62)
+
+/* Where a frame is, and whether a call returns there. */
+uint64_t sonde_names_frame_address(uint64_t frame, bool *ret_is_return);
+
+/* Samples are a kernel's events, but their stacks are of processes: an image of
+ * a kernel's trace with this bit is the process of the number below it. */
+#define SONDE_NAMES_PROCESS (UINT64_C(1) << 31)
+
+/* Of samples, which tell their process and their stack in their payload. */
+bool sonde_names_is_sample(const struct sonde_event_class *cls);
+/* Which field says what stack such events have; without owner: none does. */
+void sonde_names_stack_field(const struct sonde_event_class *cls,
+			     struct sonde_field *ret_field);
 
 struct sonde_names_stacks {
 	bool has_any;

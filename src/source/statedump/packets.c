@@ -32,6 +32,11 @@ void sonde_out_init(struct sonde_out *out, uint64_t (*now)(void), uint32_t tid,
 	};
 }
 
+static uint64_t out_time(const struct sonde_out *out)
+{
+	return out->at ? out->at : out->now();
+}
+
 static bool is_open(const struct sonde_out *out)
 {
 	return out->last && !out->last->ts_end;
@@ -46,7 +51,7 @@ void sonde_out_flush(struct sonde_out *out)
 	block->size = (uint32_t)(out->packer.at - block->bytes);
 	block->events = out->events - block->events_before;
 	block->lost = out->lost;
-	block->ts_end = out->now();
+	block->ts_end = out->at ? out->packer.last : out->now();
 	if (block->ts_end < out->packer.last)
 		block->ts_end = out->packer.last;
 }
@@ -64,7 +69,10 @@ static bool dump_packets_add_block(struct sonde_out *out)
 	}
 	block->next = NULL;
 	block->seq = out->seq++;
-	block->ts_begin = out->now();
+	block->ts_begin = out_time(out);
+	/* Of an earlier time there is a packet already. */
+	if (block->ts_begin < out->packer.last)
+		block->ts_begin = out->packer.last;
 	block->ts_end = 0;
 	block->events_before = out->events;
 	block->events = 0;
@@ -93,7 +101,7 @@ uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size)
 		out->lost++;
 		return NULL;
 	}
-	at = sonde_packer_head(&out->packer, id, out->now(), out->tid);
+	at = sonde_packer_head(&out->packer, id, out_time(out), out->tid);
 	if (out->has_no_context)
 		at -= sizeof(out->tid);
 	out->packer.at = at + size;

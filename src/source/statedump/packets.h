@@ -22,6 +22,9 @@ struct sonde_out_block;
 
 struct sonde_out {
 	uint64_t (*now)(void);
+	/* When what comes next was; 0: now. Packets end with their last event
+	 * then, as what is recorded later may be of an earlier time than now. */
+	uint64_t at;
 	uint64_t bytes_max;
 	uint64_t bytes; /* of all blocks */
 	struct sonde_out_block *first;

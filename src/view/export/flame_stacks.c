@@ -87,6 +87,7 @@ static int grow_stack(void *ctx, const struct sonde_analysis_weight *weight)
 static const struct {
 	const char *word, *lack;
 } weighs[] = {
+	[SONDE_ANALYSIS_WEIGH_SAMPLES] = { "samples", "nothing was sampled" },
 	[SONDE_ANALYSIS_WEIGH_EVENTS] = { "events",
 					  "no event of it weighs anything" },
 	[SONDE_ANALYSIS_WEIGH_LIVE] = { "live",

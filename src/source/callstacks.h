@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * callstacks.h - what a process has kept of call stacks (ring/stacks.h), as
  * events of the trace:
@@ -14,8 +14,8 @@
  * A stack is told once to a trace. A process may be hostile: a stack is copied
  * once, and bounded.
  */
-#ifndef SESSION_CALLSTACKS_H
-#define SESSION_CALLSTACKS_H
+#ifndef SOURCE_CALLSTACKS_H
+#define SOURCE_CALLSTACKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,4 +49,4 @@ bool sonde_callstacks_tell(struct sonde_callstacks *told,
 			   struct sonde_stacks *stacks, uint32_t depth,
 			   const struct sonde_callstacks_target *target);
 
-#endif /* SESSION_CALLSTACKS_H */
+#endif /* SOURCE_CALLSTACKS_H */

@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * callstacks.c - see callstacks.h. A place that was taken and not published is
  * looked at again the next time: its thread may still be about it, or dead.
  */
-#include "session/callstacks.h"
+#include "source/callstacks.h"
 
 #include <stdlib.h>
 #include <string.h>

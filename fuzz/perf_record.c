@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * perf_record.c - fuzz source/sample/perf.h: any bytes as a record of a perf
+ * event's ring.
+ *
+ * Input: the record, in memory of its own size. What is taken of it has bounds,
+ * lies in it, and is a program's or the kernel's address.
+ */
+#include "source/sample/perf.h"
+
+#include "fuzz.h"
+
+static void check_frames(const struct sonde_perf_record *record)
+{
+	FUZZ_CHECK(record->nr <= SONDE_STACKS_DEPTH_MAX);
+	FUZZ_CHECK(record->end <= SONDE_STACK_STRANGE);
+	for (uint32_t i = 0; i < record->nr; i++) {
+		uint64_t upper = record->frames[i] >> 48;
+
+		FUZZ_CHECK(!upper || upper == 0x8000 || upper == 0xffff ||
+			   upper == 0xbfff);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct sonde_perf_record record;
+	uint8_t *copy = malloc(size ? size : 1);
+
+	FUZZ_CHECK(copy);
+	memcpy(copy, bytes, size);
+	if (sonde_perf_parse(copy, size, &record)) {
+		if (record.kind == SONDE_PERF_SAMPLE)
+			check_frames(&record);
+		if (record.kind == SONDE_PERF_MAPPED) {
+			const char *end = record.mapping.path +
+					  strlen(record.mapping.path) + 1;
+
+			FUZZ_CHECK(record.mapping.path > (char *)copy &&
+				   end <= (char *)copy + size);
+			FUZZ_CHECK(record.mapping.end >= record.mapping.begin);
+			FUZZ_CHECK(record.build_id_bytes <=
+				   SONDE_PERF_BUILD_ID_MAX);
+		}
+	}
+	free(copy);
+	return 0;
+}

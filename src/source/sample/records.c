@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * records.c - what the records of a perf event say (perf.h).
+ *
+ * A record is a header and its kind's fields; all but samples end in the same
+ * three: process, thread, time. A call chain is addresses, with a mark before
+ * the kernel's and before the program's.
+ */
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "source/sample/perf.h"
+#include "sys/proc.h"
+
+/* What all records but samples end with. */
+struct perf_tail {
+	uint32_t pid, tid;
+	uint64_t ns;
+};
+
+struct perf_mapped {
+	uint32_t pid, tid;
+	uint64_t begin, bytes, offset;
+	uint8_t build_id_bytes;
+	uint8_t reserved[3];
+	uint8_t build_id[20]; /* or the file's numbers */
+	uint32_t prot, flags;
+	char path[];
+};
+
+struct perf_forked {
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t ns;
+};
+
+struct perf_lost {
+	uint64_t id, nr;
+};
+
+struct perf_sample {
+	uint32_t pid, tid;
+	uint64_t ns, nr;
+	uint64_t addresses[];
+};
+
+_Static_assert(sizeof(struct perf_mapped) == 64, "the kernel's");
+
+#define PERF_FIRST_MARK ((uint64_t)PERF_CONTEXT_MAX) /* and those above */
+
+/* As frames are told apart: the first one of each half is where an instruction
+ * is, others where a call returns to. */
+static uint64_t perf_frame(uint64_t address, bool is_kernel, bool is_exact)
+{
+	if (!is_exact)
+		return address;
+	return is_kernel ? address & ~SONDE_FRAME_KERNEL_EXACT :
+			   address | SONDE_FRAME_EXACT;
+}
+
+/* A program's chain may lead anywhere: it ends where no code can be. */
+static void perf_take_chain(const struct perf_sample *sample,
+			    struct sonde_perf_record *to)
+{
+	bool is_kernel = false;
+	bool is_exact = true;
+
+	to->end = SONDE_STACK_WHOLE;
+	for (uint64_t i = 0; i < sample->nr; i++) {
+		uint64_t address = sample->addresses[i];
+
+		if (address >= PERF_FIRST_MARK) {
+			is_exact = true;
+			is_kernel = address == (uint64_t)PERF_CONTEXT_KERNEL;
+			continue;
+		}
+		if (address >> 48 != (is_kernel ? 0xffff : 0)) {
+			to->end = SONDE_STACK_BROKEN;
+			return;
+		}
+		if (to->nr == SONDE_STACKS_DEPTH_MAX) {
+			to->end = SONDE_STACK_DEEP;
+			return;
+		}
+		to->frames[to->nr++] = perf_frame(address, is_kernel, is_exact);
+		is_exact = false;
+	}
+	/* As many as were asked for. */
+	if (to->nr == SONDE_STACKS_DEPTH_MAX)
+		to->end = SONDE_STACK_DEEP;
+}
+
+static bool perf_parse_sample(const struct perf_sample *sample, size_t size,
+			      struct sonde_perf_record *to)
+{
+	if (size < sizeof(*sample) ||
+	    sample->nr > (size - sizeof(*sample)) / sizeof(uint64_t))
+		return false;
+	to->kind = SONDE_PERF_SAMPLE;
+	to->pid = (int32_t)sample->pid;
+	to->tid = (int32_t)sample->tid;
+	to->ns = sample->ns;
+	perf_take_chain(sample, to);
+	return true;
+}
+
+static bool perf_parse_mapped(const struct perf_mapped *mapped, size_t size,
+			      bool has_build_id, struct sonde_perf_record *to)
+{
+	size_t room;
+
+	if (size <= sizeof(*mapped))
+		return false;
+	room = size - sizeof(*mapped);
+	if (strnlen(mapped->path, room) == room ||
+	    mapped->bytes > UINT64_MAX - mapped->begin ||
+	    mapped->build_id_bytes > SONDE_PERF_BUILD_ID_MAX)
+		return false;
+	/* Of a file: others are "[vdso]", "//anon". */
+	if (mapped->path[0] != '/' || mapped->path[1] == '/')
+		return true;
+	to->kind = SONDE_PERF_MAPPED;
+	to->mapping = (struct sonde_statedump_mapping){
+		.pid = (int32_t)mapped->pid,
+		.flags = SONDE_MAPPED_EXEC,
+		.begin = mapped->begin,
+		.end = mapped->begin + mapped->bytes,
+		.offset = mapped->offset,
+		.path = mapped->path,
+	};
+	if (has_build_id) {
+		to->build_id_bytes = mapped->build_id_bytes;
+		memcpy(to->build_id, mapped->build_id, to->build_id_bytes);
+	}
+	return true;
+}
+
+static bool perf_parse_forked(const struct perf_forked *forked, size_t size,
+			      struct sonde_perf_record *to)
+{
+	if (size < sizeof(*forked))
+		return false;
+	if (forked->pid == forked->ppid)
+		return true; /* a thread */
+	to->kind = SONDE_PERF_BEGAN;
+	to->pid = (int32_t)forked->pid;
+	to->parent = (int32_t)forked->ppid;
+	return true;
+}
+
+static bool perf_parse_lost(const struct perf_lost *lost, size_t size,
+			    struct sonde_perf_record *to)
+{
+	if (size < sizeof(*lost))
+		return false;
+	to->kind = SONDE_PERF_LOST;
+	to->lost = lost->nr;
+	return true;
+}
+
+/* Those with a tail. */
+static bool perf_parse_other(const struct perf_event_header *head, size_t size,
+			     struct sonde_perf_record *to)
+{
+	const void *body = head + 1;
+
+	switch (head->type) {
+	case PERF_RECORD_MMAP2:
+		return perf_parse_mapped(
+			body, size, head->misc & PERF_RECORD_MISC_MMAP_BUILD_ID,
+			to);
+	case PERF_RECORD_FORK:
+		return perf_parse_forked(body, size, to);
+	case PERF_RECORD_COMM:
+		if (head->misc & PERF_RECORD_MISC_COMM_EXEC)
+			to->kind = SONDE_PERF_BEGAN;
+		return true;
+	case PERF_RECORD_LOST:
+		return perf_parse_lost(body, size, to);
+	default:
+		return true;
+	}
+}
+
+bool sonde_perf_parse(const void *record, size_t size,
+		      struct sonde_perf_record *ret_record)
+{
+	const struct perf_event_header *head = record;
+	struct perf_tail tail;
+
+	memset(ret_record, 0, offsetof(struct sonde_perf_record, frames));
+	ret_record->build_id_bytes = 0;
+	if (size < sizeof(*head) || size != head->size)
+		return false;
+	size -= sizeof(*head);
+	if (head->type == PERF_RECORD_SAMPLE)
+		return perf_parse_sample((const void *)(head + 1), size,
+					 ret_record);
+	if (size < sizeof(tail))
+		return false;
+	size -= sizeof(tail);
+	memcpy(&tail, (const uint8_t *)(head + 1) + size, sizeof(tail));
+	ret_record->ns = tail.ns;
+	ret_record->pid = (int32_t)tail.pid;
+	ret_record->tid = (int32_t)tail.tid;
+	return perf_parse_other(head, size, ret_record);
+}

@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * source.c - samples of what runs, as a source: some hundred times a second the
+ * kernel notes, on each CPU that isn't idle, which thread runs and its call
+ * stack (perf.h).
+ *
+ *	sonde:sample	{pid, stack, period}: the thread of the context `tid` ran;
+ *			`stack` is the number of its call stack, `period` how
+ *			much of the CPU's time it stands for, in nanoseconds
+ *	sonde:stack, sonde:stacks_lost	as of programs (source/callstacks.h), of
+ *			image 0
+ *	sonde:began	{pid, parent}: a process by a fork; parent 0: it executes
+ *			a program, and nothing is mapped that was
+ *	sonde:mapping	{pid, begin, end, offset, flags, path, build_id}: a file
+ *			with code, from then on
+ *
+ * One stream for each CPU, of packets in memory that are made in each round, and
+ * one for the stacks, which are the same for all. Frames are found by frame
+ * pointers, the kernel's own way; where a program's code has none, its stack
+ * ends early.
+ *
+ * In the traced program: nothing; the kernel takes some 2 us for each sample.
+ * Accounts: what a full ring lost, the kernel counts; what finds no room in
+ * memory is counted by its packets.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hex.h"
+#include "base/port.h"
+#include "source/callstacks.h"
+#include "source/sample/perf.h"
+#include "source/source.h"
+#include "source/statedump/events.h"
+#include "source/timing.h"
+#include "sys/cpus.h"
+#include "sys/textfile.h"
+#include "types/build.h"
+#include "types/desc.h"
+
+#define SAMPLE_CPUS_MAX  8192u
+#define SAMPLE_BYTES     12u
+#define SAMPLE_BEGAN     8u
+#define SAMPLE_OUT_BYTES (16ull << 20) /* of a stream, not yet written */
+
+/* The mapping's is where statedump/events.h emits it. */
+enum sample_event {
+	SAMPLE_EVENT,
+	SAMPLE_STACK_EVENT,
+	SAMPLE_LOST_EVENT,
+	SAMPLE_BEGAN_EVENT,
+	SAMPLE_MAPPING_EVENT,
+	SAMPLE_NR_EVENTS,
+};
+
+_Static_assert((int)SAMPLE_MAPPING_EVENT == (int)SONDE_STATEDUMP_MAPPING,
+	       "one emitter");
+
+struct sample_cpu {
+	struct sonde_perf_ring ring;
+	struct sonde_out out;
+	uint64_t lost; /* by the ring */
+};
+
+struct sample {
+	struct sonde_source base; /* first */
+	struct sonde_source_config config;
+	struct sonde_desc *descs[SAMPLE_NR_EVENTS];
+	bool no_kernel;
+	uint32_t nr_cpus;
+	struct sample_cpu *cpus;
+	struct sonde_out stacks_out;
+	struct sonde_stacks *stacks;
+	struct sonde_callstacks told;
+	bool is_identity; /* the session's clock is the samples' */
+	struct sonde_timing timing;
+	struct sonde_pair first_pair;
+	struct sonde_perf_record record; /* the one that is looked at */
+};
+
+static struct sample *sample_of(struct sonde_source *base)
+{
+	return (struct sample *)base;
+}
+
+static const struct sample *sample_of_const(const struct sonde_source *base)
+{
+	return (const struct sample *)base;
+}
+
+/* ---- events ---- */
+
+static void sample_describe(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(build, "stack", 32, 0);
+	sonde_build_int(build, "period", 32, 0);
+}
+
+static void sample_describe_began(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(build, "parent", 32, SONDE_FIELD_SIGNED);
+}
+
+static int sample_make_descs(struct sample *sample)
+{
+	static const struct {
+		const char *name;
+		void (*describe)(struct sonde_build *build);
+	} events[SAMPLE_NR_EVENTS] = {
+		[SAMPLE_EVENT] = { "sample", sample_describe },
+		[SAMPLE_STACK_EVENT] = { "stack", sonde_callstacks_describe },
+		[SAMPLE_LOST_EVENT] = { "stacks_lost",
+					sonde_callstacks_describe_lost },
+		[SAMPLE_BEGAN_EVENT] = { "began", sample_describe_began },
+		[SAMPLE_MAPPING_EVENT] = { "mapping",
+					   sonde_statedump_describe_mapping },
+	};
+	uint64_t room[SONDE_DESC_MAX / 8];
+	const struct sonde_desc *made = (const void *)room;
+
+	for (size_t i = 0; i < SAMPLE_NR_EVENTS; i++) {
+		struct sonde_build build;
+		int rc;
+
+		sonde_build_begin(&build, room, "sonde", events[i].name,
+				  SONDE_INFO);
+		events[i].describe(&build);
+		rc = sonde_build_end(&build);
+		if (rc)
+			return rc;
+		sample->descs[i] = malloc(made->size);
+		if (!sample->descs[i])
+			return -ENOMEM;
+		memcpy(sample->descs[i], made, made->size);
+	}
+	return 0;
+}
+
+static uint32_t sample_nr_events(const struct sonde_source *base)
+{
+	(void)base;
+	return SAMPLE_NR_EVENTS;
+}
+
+static const struct sonde_desc *
+sample_event_desc(const struct sonde_source *base, uint32_t index)
+{
+	return sample_of_const(base)->descs[index];
+}
+
+/* ---- times ---- */
+
+static void sample_measure(struct sample *sample)
+{
+	struct sonde_pair pair;
+
+	if (sample->is_identity)
+		return;
+	sonde_pair_measure(sample->config.now, CLOCK_MONOTONIC, &pair);
+	(void)sonde_timing_add(&sample->timing, &pair); /* or it's no better */
+}
+
+static int sample_begin_timing(struct sample *sample)
+{
+	struct sonde_pair pair;
+
+	sample->is_identity = sample->config.clock == SONDE_CLOCK_MONOTONIC;
+	if (sample->is_identity)
+		return 0;
+	sonde_pair_measure(sample->config.now, CLOCK_MONOTONIC, &pair);
+	return sonde_timing_init(&sample->timing, &sample->first_pair, &pair) ?
+		       0 :
+		       -EIO;
+}
+
+static uint64_t sample_time(const struct sample *sample, uint64_t ns)
+{
+	return sample->is_identity ? ns : sonde_timing_at(&sample->timing, ns);
+}
+
+static uint64_t sample_clock_error_ns(const struct sonde_source *base)
+{
+	const struct sample *sample = sample_of_const(base);
+
+	return sample->is_identity ? 0 : sonde_timing_error_ns(&sample->timing);
+}
+
+/* ---- records ---- */
+
+static void sample_put(struct sample *sample, struct sample_cpu *cpu,
+		       const struct sonde_perf_record *record)
+{
+	uint32_t words[3] = { (uint32_t)record->pid, 0,
+			      1000000000u / sample->config.sample_hz };
+	uint8_t *at;
+
+	if (record->pid == sample->config.self[0] ||
+	    record->pid == sample->config.self[1])
+		return;
+	if (record->nr)
+		words[1] = sonde_stacks_keep(sample->stacks, record->frames,
+					     record->nr, record->end);
+	at = sonde_out_event(&cpu->out, SONDE_SOURCE_FIRST_ID + SAMPLE_EVENT,
+			     SAMPLE_BYTES);
+	if (at)
+		memcpy(at, words, SAMPLE_BYTES);
+}
+
+static void sample_put_mapping(struct sample_cpu *cpu,
+			       const struct sonde_perf_record *record)
+{
+	char build_id[2 * SONDE_PERF_BUILD_ID_MAX + 1];
+
+	sonde_hex_put(record->build_id, record->build_id_bytes, build_id);
+	sonde_statedump_emit_mapping(&cpu->out, &record->mapping, build_id);
+}
+
+static void sample_put_began(struct sample_cpu *cpu,
+			     const struct sonde_perf_record *record)
+{
+	const int32_t numbers[2] = { record->pid, record->parent };
+	uint8_t *at =
+		sonde_out_event(&cpu->out,
+				SONDE_SOURCE_FIRST_ID + SAMPLE_BEGAN_EVENT,
+				SAMPLE_BEGAN);
+
+	if (at)
+		memcpy(at, numbers, SAMPLE_BEGAN);
+}
+
+static void sample_take(struct sample *sample, struct sample_cpu *cpu)
+{
+	const struct sonde_perf_record *record = &sample->record;
+
+	if (record->kind == SONDE_PERF_OTHER)
+		return;
+	cpu->out.at = sample_time(sample, record->ns);
+	cpu->out.tid = (uint32_t)record->tid;
+	switch (record->kind) {
+	case SONDE_PERF_SAMPLE:
+		sample_put(sample, cpu, record);
+		break;
+	case SONDE_PERF_MAPPED:
+		sample_put_mapping(cpu, record);
+		break;
+	case SONDE_PERF_BEGAN:
+		sample_put_began(cpu, record);
+		break;
+	case SONDE_PERF_LOST:
+		cpu->out.lost += record->lost;
+		break;
+	case SONDE_PERF_OTHER:
+		break;
+	}
+}
+
+static void sample_drain(struct sample *sample, struct sample_cpu *cpu)
+{
+	const void *bytes;
+	size_t size;
+
+	while ((bytes = sonde_perf_next(&cpu->ring, &size)))
+		if (sonde_perf_parse(bytes, size, &sample->record))
+			sample_take(sample, cpu);
+		else
+			cpu->out.lost++;
+	sonde_out_flush(&cpu->out);
+}
+
+static void sample_tell_stacks(struct sample *sample)
+{
+	const struct sonde_callstacks_target target = {
+		.out = &sample->stacks_out,
+		.stack_id = SONDE_SOURCE_FIRST_ID + SAMPLE_STACK_EVENT,
+		.lost_id = SONDE_SOURCE_FIRST_ID + SAMPLE_LOST_EVENT,
+	};
+
+	while (sonde_callstacks_tell(&sample->told, sample->stacks,
+				     SONDE_STACKS_DEPTH_MAX, &target))
+		;
+	sonde_out_flush(&sample->stacks_out);
+}
+
+static void sample_tick(struct sonde_source *base)
+{
+	struct sample *sample = sample_of(base);
+
+	sample_measure(sample);
+	for (uint32_t i = 0; i < sample->nr_cpus; i++)
+		sample_drain(sample, &sample->cpus[i]);
+	sample_tell_stacks(sample);
+}
+
+/* ---- streams: the CPUs', and the stacks' behind them ---- */
+
+static struct sonde_out *sample_out(struct sonde_source *base, uint32_t stream)
+{
+	struct sample *sample = sample_of(base);
+
+	return stream < sample->nr_cpus ? &sample->cpus[stream].out :
+					  &sample->stacks_out;
+}
+
+static uint32_t sample_nr_streams(const struct sonde_source *base)
+{
+	return sample_of_const(base)->nr_cpus + 1;
+}
+
+static void sample_stream(const struct sonde_source *base, uint32_t index,
+			  struct sonde_source_stream *ret_stream)
+{
+	const struct sample *sample = sample_of_const(base);
+
+	*ret_stream = (struct sonde_source_stream){ .name = "stacks" };
+	if (index == sample->nr_cpus)
+		return;
+	ret_stream->cpu = index;
+	(void)snprintf(ret_stream->name, sizeof(ret_stream->name), "cpu%u",
+		       index);
+}
+
+static int sample_peek(struct sonde_source *base, uint32_t stream,
+		       struct sonde_ring_chunk *ret_chunk)
+{
+	return sonde_out_peek(sample_out(base, stream), ret_chunk);
+}
+
+static void sample_advance(struct sonde_source *base, uint32_t stream,
+			   const struct sonde_ring_chunk *chunk)
+{
+	(void)chunk; /* it was all of the packet */
+	sonde_out_advance(sample_out(base, stream));
+}
+
+static int sample_rewind(struct sonde_source *base, uint32_t stream)
+{
+	struct sonde_ring_chunk chunk;
+
+	/* Nothing is ever overwritten. */
+	return sample_peek(base, stream, &chunk);
+}
+
+static uint64_t sample_capacity(const struct sonde_source *base,
+				uint32_t stream)
+{
+	(void)base;
+	(void)stream;
+	return SONDE_PERF_RING_BYTES;
+}
+
+static void sample_counts(struct sonde_source *base, uint32_t stream,
+			  struct sonde_source_counts *ret_counts)
+{
+	const struct sonde_out *out = sample_out(base, stream);
+
+	*ret_counts = (struct sonde_source_counts){
+		.delivered = out->delivered,
+		.lost_full = out->lost,
+	};
+}
+
+/* ---- life ---- */
+
+static void sample_switch(struct sample *sample, bool on)
+{
+	for (uint32_t i = 0; i < sample->nr_cpus; i++)
+		sonde_perf_switch(&sample->cpus[i].ring, on);
+}
+
+static void sample_close_rings(struct sample *sample)
+{
+	for (uint32_t i = 0; i < sample->nr_cpus; i++)
+		sonde_perf_close(&sample->cpus[i].ring);
+}
+
+static int sample_fail(int rc, const struct sample *sample,
+		       struct sonde_source_error *error)
+{
+	if (rc == -EACCES || rc == -EPERM)
+		return sonde_source_fail(
+			error, rc,
+			"--sample: the kernel doesn't let this user sample %s: "
+			"become root, or sudo sysctl "
+			"kernel.perf_event_paranoid=%s",
+			sample->config.scope == SONDE_SOURCE_TREE ?
+				"programs" :
+				"all of the machine",
+			sample->config.scope == SONDE_SOURCE_TREE ? "2" : "0");
+	if (rc == -EINVAL)
+		return sonde_source_fail(
+			error, rc,
+			"--sample=%u: the kernel takes no such event; at most "
+			"kernel.perf_event_max_sample_rate a second are "
+			"possible",
+			sample->config.sample_hz);
+	return sonde_source_fail(error, rc, "--sample: perf_event_open: %s",
+				 strerrordesc_np(-rc));
+}
+
+/* CPUs that are off have no ring. */
+static int sample_open_rings(struct sample *sample, pid_t root,
+			     struct sonde_source_error *error)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < sample->nr_cpus; i++) {
+		const struct sonde_perf_config config = {
+			.cpu = i,
+			.pid = root,
+			.hz = sample->config.sample_hz,
+			.no_kernel = sample->no_kernel,
+		};
+		int rc = sonde_perf_open(&sample->cpus[i].ring, &config);
+
+		if (rc && rc != -ENODEV) {
+			sample_close_rings(sample);
+			return sample_fail(rc, sample, error);
+		}
+		nr += !rc;
+	}
+	return nr ? 0 : sample_fail(-ENODEV, sample, error);
+}
+
+static int sample_start(struct sonde_source *base, pid_t root,
+			struct sonde_source_error *error)
+{
+	struct sample *sample = sample_of(base);
+	bool is_tree = sample->config.scope == SONDE_SOURCE_TREE;
+	int rc = sample_begin_timing(sample);
+
+	if (rc)
+		return sonde_source_fail(error, rc, "--sample: %s",
+					 "two clocks contradict each other");
+	rc = sample_open_rings(sample, is_tree ? root : -1, error);
+	if (!rc)
+		sample_switch(sample, true);
+	return rc;
+}
+
+static void sample_stop(struct sonde_source *base)
+{
+	sample_switch(sample_of(base), false);
+	sample_tick(base);
+}
+
+static void sample_close(struct sonde_source *base)
+{
+	struct sample *sample = sample_of(base);
+
+	if (!sample)
+		return;
+	sample_close_rings(sample);
+	for (uint32_t i = 0; i < sample->nr_cpus; i++)
+		sonde_out_fini(&sample->cpus[i].out);
+	sonde_out_fini(&sample->stacks_out);
+	sonde_callstacks_fini(&sample->told);
+	if (sample->stacks)
+		(void)munmap(sample->stacks,
+			     sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX));
+	for (size_t i = 0; i < SAMPLE_NR_EVENTS; i++)
+		free(sample->descs[i]);
+	free(sample->cpus);
+	free(sample);
+}
+
+/* What this user may have: with the kernel's half, or without. */
+static int sample_try(struct sample *sample, struct sonde_source_error *error)
+{
+	struct sonde_perf_config config = {
+		.cpu = UINT32_MAX,
+		.hz = sample->config.sample_hz,
+	};
+	int rc;
+
+	if (sample->config.scope == SONDE_SOURCE_MACHINE) {
+		config.pid = -1;
+		config.cpu = 0;
+	}
+	rc = sonde_perf_try(&config);
+	if (rc == -EACCES || rc == -EPERM) {
+		config.no_kernel = true;
+		sample->no_kernel = true;
+		sample->base.note =
+			"the time that threads spend in the kernel is not "
+			"sampled: this user may not (kernel.perf_event_"
+			"paranoid is 2 or more)";
+		rc = sonde_perf_try(&config);
+	}
+	return rc ? sample_fail(rc, sample, error) : 0;
+}
+
+static int sample_make_stacks(struct sample *sample)
+{
+	/* Of which as much is used as there are stacks. */
+	void *map = mmap(NULL, sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX),
+			 PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	sample->stacks = map;
+	sample->stacks->depth = SONDE_STACKS_DEPTH_MAX;
+	return 0;
+}
+
+static int sample_make_cpus(struct sample *sample)
+{
+	char list[4096];
+	uint32_t nr = 0;
+
+	if (sonde_textfile_read_line(list, sizeof(list),
+				     "/sys/devices/system/cpu/possible") > 0)
+		nr = sonde_cpus_span(list, SAMPLE_CPUS_MAX);
+	if (!nr)
+		return -ENODEV;
+	sample->cpus = calloc(nr, sizeof(*sample->cpus));
+	if (!sample->cpus)
+		return -ENOMEM;
+	sample->nr_cpus = nr;
+	for (uint32_t i = 0; i < nr; i++) {
+		sample->cpus[i].ring.fd = -1;
+		sonde_out_init(&sample->cpus[i].out, sample->config.now, 0,
+			       SAMPLE_OUT_BYTES);
+	}
+	sonde_out_init(&sample->stacks_out, sample->config.now, 0,
+		       SAMPLE_OUT_BYTES);
+	return 0;
+}
+
+static int sample_open(const struct sonde_source_config *config,
+		       struct sonde_source **ret_source,
+		       struct sonde_source_error *error)
+{
+	struct sample *sample;
+	int rc;
+
+	if (!config->sample_hz)
+		return -ENODATA;
+	sample = calloc(1, sizeof(*sample));
+	if (!sample)
+		return sonde_source_fail(error, -ENOMEM, "no memory left");
+	sample->base.ops = &sonde_source_samples;
+	sample->config = *config;
+	rc = sample_make_cpus(sample);
+	if (!rc)
+		rc = sample_make_stacks(sample);
+	if (!rc)
+		rc = sample_make_descs(sample);
+	if (rc)
+		(void)sample_fail(rc, sample, error);
+	else
+		rc = sample_try(sample, error);
+	if (rc) {
+		sample_close(&sample->base);
+		return rc;
+	}
+	sonde_pair_measure(config->now, CLOCK_MONOTONIC, &sample->first_pair);
+	*ret_source = &sample->base;
+	return 0;
+}
+
+const struct sonde_source_ops sonde_source_samples = {
+	.name = "samples",
+	.open = sample_open,
+	.nr_events = sample_nr_events,
+	.event = sample_event_desc,
+	.nr_streams = sample_nr_streams,
+	.stream = sample_stream,
+	.start = sample_start,
+	.stop = sample_stop,
+	.tick = sample_tick,
+	.peek = sample_peek,
+	.advance = sample_advance,
+	.rewind = sample_rewind,
+	.capacity = sample_capacity,
+	.counts = sample_counts,
+	.clock_error_ns = sample_clock_error_ns,
+	.close = sample_close,
+};

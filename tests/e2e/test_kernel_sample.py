@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_kernel_sample.py - sonde record --sample: what runs, how often, and its
+call stack by names, the program's and the kernel's."""
+
+import ctypes
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+
+from sonde import SONDE, Skip, check, install, run
+from harness import check_equal, main
+from kernel import kernel_test, program, record_kernel
+
+MS = 600
+OPEN_CALL = {"x86_64": 298, "aarch64": 241}
+EXCLUDE_KERNEL, SOFTWARE, CPU_CLOCK = 1 << 5, 1, 0
+
+
+def may_sample(everybody=False, kernel=True):
+    """Whether perf_event_open() gives this user such an event."""
+    call = OPEN_CALL.get(platform.machine())
+    if call is None:
+        raise Skip(f"the number of perf_event_open() on {platform.machine()}")
+    attr = ctypes.create_string_buffer(128)
+    words = (ctypes.c_uint32 * 32).from_buffer(attr)
+    words[0], words[1], words[2] = SOFTWARE, 128, CPU_CLOCK
+    words[10] = 1 | (0 if kernel else EXCLUDE_KERNEL)
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(call, attr, -1 if everybody else 0,
+                      0 if everybody else -1, -1, 0)
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
+
+
+def sampled(where, *options, ms=MS, k=()):
+    """A recording of the spinner, and the CPU time that it says it took."""
+    if not may_sample(everybody="-a" in options):
+        raise Skip("this user may not sample")
+    done = record_kernel(program("spinner"), where, str(ms), k=k,
+                         options=["--sample", "--json", *options])
+    return done, int(done.out.split()[-1])
+
+
+def report(trace, *options):
+    done = run(SONDE, "report", "samples", "--json", "--limit", "1000",
+               *options, trace)
+    check_equal(done.returncode, 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+def codes(trace, *options):
+    return {row["code"]: row for row in report(trace, *options)["codes"]}
+
+
+def samples_of(done):
+    return done.trace().events("sonde:sample")
+
+
+@kernel_test
+def time_goes_to_the_functions_that_took_it():
+    done, cpu_ns = sampled("user")
+    rows = codes(done.dir)
+    for name in ("heavy", "light", "both", "spin", "main"):
+        check(name in rows, f"no {name}: {sorted(rows)[:20]}")
+    heavy, light = rows["heavy"]["self_ns"], rows["light"]["self_ns"]
+    check(heavy > 1.5 * light, f"heavy {heavy}, light {light}")
+    check(rows["both"]["total_ns"] >= heavy + light, "callers have less time")
+    check(rows["both"]["self_ns"] < heavy / 4, "callers have others' time")
+    check(heavy + light > 0.3 * cpu_ns,
+          f"{heavy} and {light} of {cpu_ns} were sampled")
+    check(heavy + light < 1.3 * cpu_ns,
+          f"{heavy} and {light}: more than the {cpu_ns} there were")
+
+
+@kernel_test
+def all_that_was_sampled_is_counted():
+    done, _ = sampled("user")
+    trace = done.trace()
+    rows = report(done.dir, "--by", "module")["codes"]
+    samples = trace.events("sonde:sample")
+    check(len(samples) > 50, f"{len(samples)} samples")
+    check_equal(trace.lost, 0, "lost")
+    main_tid = samples[len(samples) // 2].tid
+    check(sum(s.tid == main_tid for s in samples) > len(samples) / 2,
+          "samples are of many threads")
+    check_equal({s["period"] for s in samples}, {10**9 // 997}, "periods")
+    told = {e["number"] for e in trace.events("sonde:stack")}
+    check({s["stack"] for s in samples} - {0} <= told,
+          "samples have stacks that nothing tells")
+    check(rows, "no modules")
+
+
+@kernel_test
+def a_child_has_its_parents_names():
+    done, _ = sampled("child")
+    rows = codes(done.dir)
+    check("light" in rows and "in_child" in rows and "main" in rows,
+          f"names of a child: {sorted(rows)[:20]}")
+
+
+@kernel_test
+def what_is_executed_is_named():
+    if not may_sample():
+        raise Skip("this user may not sample")
+    spinner = program("spinner")
+    done = record_kernel("sh", "-c", f"{spinner} user 100; {spinner} user 100",
+                         k=(), options=["--sample"])
+    rows = codes(done.dir)
+    check("heavy" in rows, f"names: {sorted(rows)[:20]}")
+    pids = {e["pid"] for e in samples_of(done)}
+    check(len(pids) >= 2, f"samples of {pids}")
+
+
+@kernel_test
+def a_library_that_comes_late_is_named():
+    done, _ = sampled("late")
+    rows = codes(done.dir)
+    late = [row for code, row in rows.items() if "cbrt" in code]
+    check(late and late[0]["module"].startswith("libm"),
+          f"names: {sorted(rows)[:30]}")
+    check("in_library" in rows, f"no caller of it: {sorted(rows)[:30]}")
+
+
+@kernel_test
+def the_kernels_part_is_above_the_programs():
+    done, _ = sampled("kernel")
+    rows = codes(done.dir)
+    kernel = [row for row in rows.values() if row["module"] == "[kernel]"]
+    check(kernel, f"nothing in the kernel: {sorted(rows)[:20]}")
+    with open("/proc/kallsyms") as f:
+        listed = {line.split()[2] for line in f}
+    unknown = {row["code"] for row in kernel} - listed
+    check(all("(" in code for code in unknown), f"no such names: {unknown}")
+    folded = run(SONDE, "flame", "--stacks=samples", "--folded", done.dir)
+    check_equal(folded.returncode, 0, folded.stderr)
+    # The library's read() has no frame, so who called it isn't known.
+    check(re.search(r"main;.*spin;.*read;.*;vfs_read", folded.stdout),
+          folded.stdout[:2000])
+    total = sum(int(line.rpartition(" ")[2])
+                for line in folded.stdout.splitlines())
+    check_equal(total, len(samples_of(done)) * (10**9 // 997), "weights")
+
+
+@kernel_test
+def of_all_the_machine():
+    if not may_sample(everybody=True):
+        raise Skip("this user may not sample all")
+    other = subprocess.Popen([program("spinner"), "user", "100000"])
+    try:
+        done, _ = sampled("user", "-a")
+    finally:
+        other.kill()
+        other.wait()
+    samples = samples_of(done)
+    check(other.pid in {s["pid"] for s in samples}, "another one's samples")
+    check(0 not in {s["pid"] for s in samples}, "samples of idle CPUs")
+    rows = codes(done.dir, "-f", f"tid == {other.pid}")
+    check("heavy" in rows, f"of who ran before: {sorted(rows)[:20]}")
+
+
+@kernel_test
+def with_other_events():
+    done, _ = sampled("user", k="sched:sched_switch")
+    names = done.trace().names()
+    check({"sched_switch", "sonde:sample"} <= names, str(names))
+
+
+@kernel_test
+def lines_show_stacks():
+    done, _ = sampled("user")
+    shown = run(SONDE, "print", "-f", 'event == "sonde:sample"', done.dir)
+    check_equal(shown.returncode, 0, shown.stderr)
+    check(re.search(r"\n +(heavy|light)\b.*\n +both\b.*\n +spin\b",
+                    shown.stdout), shown.stdout[:1500])
+    tree = report(done.dir, "--by", "stack")["stacks"]
+    check(any("heavy" in row["code"] for row in tree), str(tree)[:500])
+
+
+@kernel_test
+def what_cannot_be_is_refused():
+    for options, words in ((["--sample=0"], "from 1"),
+                           (["--sample=x"], "from 1"),
+                           (["--sample", "--mode", "overwrite"], "discard")):
+        done = run(SONDE, "record", *options, "--", "true")
+        check_equal(done.returncode, 2, done.stderr)
+        check(words in done.stderr, done.stderr)
+
+
+@kernel_test
+def perf_finds_the_same():
+    if not shutil.which("perf"):
+        raise Skip("no perf")
+    done, _ = sampled("user", ms=1000)
+    trace = str(done.dir) + ".perf"
+    perf = run("perf", "record", "-q", "-e", "cpu-clock", "-F", "997", "-o",
+               trace, program("spinner"), "user", "1000")
+    if perf.returncode:
+        raise Skip(f"perf: {perf.stderr[:200]}")
+    shown = run("perf", "report", "--stdio", "-i", trace, "--no-children",
+                "-F", "overhead,sym", "-t", ";")
+    theirs = {m[2]: float(m[1]) / 100 for m in
+              re.finditer(r"^\s*([\d.]+)%\s*;\[\.\] (\w+)", shown.stdout, re.M)}
+    if not {"heavy", "light"} <= set(theirs):
+        raise Skip(f"perf says: {shown.stdout[:300]}{shown.stderr[:300]}")
+    ours = codes(done.dir)
+    for name in ("heavy", "light"):
+        share = ours[name]["self_share_percent"] / 100
+        check(abs(share - theirs[name]) < 0.1,
+              f"{name}: {share:.3f}, by perf {theirs[name]:.3f}")
+
+
+install()
+main()
