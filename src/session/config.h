@@ -124,6 +124,7 @@ struct sonde_session_kernel_config {
 	const struct sonde_source_probe *probes;
 	uint32_t nr_probes;
 	struct sonde_source_variables *variables; /* of probes; or NULL */
+	bool symbols;       /* the kernel's functions and their addresses */
 	uint32_t sample_hz; /* samples of each CPU and second; 0: none */
 };
 

@@ -40,7 +40,8 @@ struct sonde_session_kernel {
 	struct sonde_consumer *consumers[1 + 2 * SONDE_SOURCES_MAX];
 	uint32_t nr;
 	bool started;
-	pid_t root; /* the program's process; 0: none */
+	bool has_symbols; /* they were asked for, and are recorded */
+	pid_t root;       /* the program's process; 0: none */
 	/* What it has mapped, if it doesn't say hello, is looked for: when it
 	 * has executed, and once more when its libraries are there. */
 	uint32_t nr_looks;
@@ -405,12 +406,14 @@ static void dump(struct sonde_session_kernel *kernel, pid_t root,
 	const struct sonde_source_state state = {
 		.root = root,
 		.root_only = root_only,
+		.symbols = kernel->config->symbols && !kernel->has_symbols,
 	};
 
 	if (kernel->dump->ops->take(kernel->dump, &state))
 		sonde_summary_note(kernel->setup.summary,
 				   "the state of the system is recorded in "
 				   "part only: no memory left");
+	kernel->has_symbols = true;
 	(void)sonde_consumer_pass(
 		kernel->consumers[0]); /* how full is no matter */
 }

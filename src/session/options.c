@@ -814,6 +814,13 @@ static int apply_all(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_symbols(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->session.kernel.symbols = true;
+	return 0;
+}
+
 static int apply_self(struct parse *parse, const char *value)
 {
 	(void)value;
@@ -1069,6 +1076,7 @@ enum option_value {
 	OPTION_KERNEL_STRINGS,
 	OPTION_KERNEL_BUFFERS,
 	OPTION_KERNEL_RETURNS,
+	OPTION_KERNEL_SYMBOLS,
 	OPTION_SELF,
 	OPTION_MEMORY,
 	OPTION_ARENA,
@@ -1185,6 +1193,9 @@ const struct sonde_option sonde_record_option_table[] = {
 	{ "kernel-returns", OPTION_KERNEL_RETURNS, "N", NULL,
 	  "calls of a kretprobe's function that can be in progress (default: "
 	  "two for each thread, 1024 or more)" },
+	{ "kernel-symbols", OPTION_KERNEL_SYMBOLS, NULL, NULL,
+	  "the kernel's functions and their addresses, some 5 MB: for a trace "
+	  "that is read elsewhere, or after a reboot" },
 	{ "self", OPTION_SELF, NULL, NULL,
 	  "what the recorder itself does, as well" },
 	{ .help = "Where to" },
@@ -1356,6 +1367,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_KERNEL_STRINGS] = apply_strings,
 	[OPTION_KERNEL_BUFFERS] = apply_buffers,
 	[OPTION_KERNEL_RETURNS] = apply_returns,
+	[OPTION_KERNEL_SYMBOLS] = apply_symbols,
 	[OPTION_SELF] = apply_self,
 	[OPTION_MEMORY] = apply_memory,
 	[OPTION_ARENA] = apply_arena,

@@ -155,6 +155,7 @@ struct sonde_source_state {
 	pid_t root;
 	/* Nothing but files and mappings of `root` alone: after an exec. */
 	bool root_only;
+	bool symbols; /* the kernel's functions and their addresses, as well */
 	/* After so long no other process's files are looked at; 0: choose. */
 	uint64_t limit_ns;
 };

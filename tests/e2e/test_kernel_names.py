@@ -40,9 +40,9 @@ def core(listed):
     return range(where["_stext"], where["_etext"])
 
 
-def record_sites(source=None):
+def record_sites(source=None, options=()):
     return record_kernel("ls", "/", k="kmem:kmalloc,kmem:kfree",
-                         source=source, options=["-a"])
+                         source=source, options=["-a", *options])
 
 
 def printed(directory, *options):
@@ -79,6 +79,22 @@ def call_sites_are_as_kallsyms_has_them(source):
 
 
 @kernel_test
+def what_lies_behind_the_code_has_no_name():
+    """Most data is in no list: the last function before it is not its name."""
+    where = {name: address for address, name, _ in symbols()}
+    done = record_kernel("sleep", "0.3", k="timer:timer_start",
+                         options=["-a"])
+    raw = printed(done.dir, "--no-names").stdout.splitlines()
+    named = printed(done.dir).stdout.splitlines()
+    for number, name in zip(raw, named):
+        for field in re.findall(r"= (0x[0-9a-f]+|[0-9]{18,})", number):
+            address = int(field, 0)
+            if where["_etext"] <= address < where["_sinittext"]:
+                check(field in name, f"{number}: {name}")
+    check(raw, "no timer was started")
+
+
+@kernel_test
 def data_keeps_its_number_and_json_all():
     symbols()
     trace = record_sites().dir
@@ -91,15 +107,21 @@ def data_keeps_its_number_and_json_all():
               for line in lines), "call_site in JSON is no number")
 
 
-@kernel_test
-def another_boot_has_other_names():
+def as_of_another_boot(recording):
+    """A copy, with another boot's id in its metadata."""
     trace = scratch() / "copy"
-    shutil.copytree(record_sites().dir, trace)
+    shutil.copytree(recording.dir, trace)
     metadata = trace / "kernel/metadata"
     text = metadata.read_text()
     clock = re.search(r"clock \{.*?uuid = \"([0-9a-f-]+)\"", text, re.S)[1]
     other = clock[:-1] + ("0" if clock[-1] != "0" else "1")
     metadata.write_text(text.replace(clock, other))
+    return trace
+
+
+@kernel_test
+def another_boot_has_other_names():
+    trace = as_of_another_boot(record_sites())
     done = printed(trace)
     found = sites(done.stdout)
     check(found and all(re.fullmatch("0x[0-9a-f]+|[0-9]+", site) for site in found),
@@ -107,6 +129,21 @@ def another_boot_has_other_names():
     check("under another kernel" in done.stderr, done.stderr)
     quiet = printed(trace, "--no-names")
     check_equal(quiet.stderr, "", "said though no names were wanted")
+
+
+@kernel_test
+def names_can_be_taken_along():
+    listed = symbols()
+    recording = record_sites(options=["--kernel-symbols"])
+    raw = sites(printed(recording.dir, "--no-names").stdout)
+    done = printed(as_of_another_boot(recording))
+    named = sites(done.stdout)
+    check_equal(done.stderr, "", "said of names")
+    check(sum(n != a for a, n in zip(raw, named)) > 0.9 * len(raw),
+          "most have no name")
+    for address, name in set(zip(raw, named)):
+        check(name == address or name in names_of(listed, int(address, 0)),
+              f"{address} is not {name}")
 
 
 @kernel_test

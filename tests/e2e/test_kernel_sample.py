@@ -42,7 +42,7 @@ def sampled(where, *options, ms=MS, k=()):
     if not may_sample(everybody="-a" in options):
         raise Skip("this user may not sample")
     done = record_kernel(program("spinner"), where, str(ms), k=k,
-                         options=["--sample", "--json", *options])
+                         options=["--sample", *options])
     return done, int(done.out.split()[-1])
 
 

@@ -23,12 +23,18 @@
 
 #define SYMBOLS_MAX  ((size_t)1 << 22)
 #define MODULE_EVENT "sonde_statedump_module"
+#define SYMBOL_EVENT "sonde_statedump_symbol"
 
 struct kernel_symbol {
 	uint64_t address;
 	size_t order;
-	const char *name; /* NULL: what is there has none */
+	const char *name; /* NULL: what is from there on has none */
 	const char *module;
+};
+
+struct kernel_list {
+	size_t nr, capacity;
+	struct kernel_symbol *symbols; /* by address, once it is ready */
 };
 
 struct kernel_module {
@@ -42,11 +48,11 @@ struct sonde_names_kernel {
 	pthread_mutex_t mutex; /* of reading the list */
 	bool is_ready;
 	uint8_t boot[16]; /* of the kernel that runs; or zeros */
-	size_t nr, capacity;
-	struct kernel_symbol *symbols;
+	struct kernel_list running;
+	struct kernel_list *recorded; /* by source; empty: it has none */
 	size_t nr_modules, modules_capacity;
 	struct kernel_module *modules; /* as the trace has them */
-	const char *lack;              /* of the list; NULL: it is there */
+	const char *lack;              /* of `running`; NULL: it is there */
 	const char *unnamed;           /* as sonde_names_kernel_lack() says */
 };
 
@@ -56,7 +62,10 @@ struct sonde_names_kernel *sonde_names_kernel_new(struct sonde_trace *trace)
 
 	if (!kernel)
 		return NULL;
-	if (pthread_mutex_init(&kernel->mutex, NULL)) {
+	kernel->recorded =
+		calloc(trace->nr_sources + 1, sizeof(*kernel->recorded));
+	if (!kernel->recorded || pthread_mutex_init(&kernel->mutex, NULL)) {
+		free(kernel->recorded);
 		free(kernel);
 		return NULL;
 	}
@@ -73,7 +82,10 @@ void sonde_names_kernel_free(struct sonde_names_kernel *kernel)
 		return;
 	(void)pthread_mutex_destroy(&kernel->mutex);
 	sonde_pool_fini(&kernel->pool);
-	free(kernel->symbols);
+	for (size_t i = 0; i < kernel->trace->nr_sources; i++)
+		free(kernel->recorded[i].symbols);
+	free(kernel->recorded);
+	free(kernel->running.symbols);
 	free(kernel->modules);
 	free(kernel);
 }
@@ -85,14 +97,83 @@ bool sonde_names_kernel_is(const struct sonde_source *source)
 	return domain && !strcmp(domain, "kernel");
 }
 
-/* ---- modules, as the trace has them ---- */
+static int kernel_compare(const void *a, const void *b)
+{
+	const struct kernel_symbol *left = a;
+	const struct kernel_symbol *right = b;
 
-static bool kernel_has_modules(const struct sonde_stream_class *cls)
+	if (left->address != right->address)
+		return left->address < right->address ? -1 : 1;
+	return (left->order > right->order) - (left->order < right->order);
+}
+
+/* Where the kernel's own code ends: what is behind it is data, most of which is
+ * in no list. */
+static bool kernel_is_end(const struct kernel_symbol *symbol)
+{
+	return symbol->name && !*symbol->module &&
+	       (!strcmp(symbol->name, "_etext") ||
+		!strcmp(symbol->name, "_einittext"));
+}
+
+/* False: there is no memory, or too many. */
+static bool kernel_add_symbol(struct kernel_list *list,
+			      struct kernel_symbol *symbol)
+{
+	symbol->order = list->nr;
+	if (kernel_is_end(symbol))
+		symbol->name = NULL;
+	if (list->nr == SYMBOLS_MAX ||
+	    SONDE_GROW(list->symbols, list->nr, list->capacity))
+		return false;
+	list->symbols[list->nr++] = *symbol;
+	return true;
+}
+
+static void kernel_sort(struct kernel_list *list)
+{
+	if (list->nr)
+		qsort(list->symbols, list->nr, sizeof(*list->symbols),
+		      kernel_compare);
+}
+
+/* ---- what the trace has ---- */
+
+static bool kernel_has_dump(const struct sonde_stream_class *cls)
 {
 	for (size_t i = 0; cls && i < cls->nr_events; i++)
 		if (!strcmp(cls->events[i]->info.name, MODULE_EVENT))
 			return true;
 	return false;
+}
+
+static size_t kernel_source_index(const struct sonde_names_kernel *kernel,
+				  const struct sonde_source *source)
+{
+	size_t i = 0;
+
+	while (i < kernel->trace->nr_sources &&
+	       kernel->trace->sources[i] != source)
+		i++;
+	return i;
+}
+
+/* False: there is no memory. */
+static bool kernel_take_recorded(struct sonde_names_kernel *kernel,
+				 const struct sonde_event *event)
+{
+	const char *module =
+		sonde_names_event_text(event, "module", &kernel->pool);
+	struct kernel_symbol symbol = {
+		.address = sonde_names_event_number(event, "address"),
+		.name = sonde_names_event_text(event, "name", &kernel->pool),
+		.module = module ? module : "",
+	};
+
+	return !symbol.name || !sonde_names_kernel_has(symbol.address) ||
+	       kernel_add_symbol(&kernel->recorded[kernel_source_index(
+					 kernel, event->stream->source)],
+				 &symbol);
 }
 
 /* False: there is no memory. */
@@ -126,15 +207,21 @@ static void kernel_read_dumps(struct sonde_names_kernel *kernel,
 	options.unmerged = true;
 	if (sonde_cursor_new(kernel->trace, &options, &cursor))
 		return;
-	while (sonde_cursor_next(cursor, &event) > 0)
-		if (!strcmp(event->cls->info.name, MODULE_EVENT) &&
+	while (sonde_cursor_next(cursor, &event) > 0) {
+		const char *name = event->cls->info.name;
+
+		if (!strcmp(name, MODULE_EVENT) &&
 		    !kernel_take_module(kernel, event))
 			break;
+		if (!strcmp(name, SYMBOL_EVENT) &&
+		    !kernel_take_recorded(kernel, event))
+			break;
+	}
 	sonde_cursor_free(cursor);
 }
 
 /* Of what can't be read, for want of memory, no function is named. */
-static void kernel_read_modules(struct sonde_names_kernel *kernel)
+static void kernel_read_trace(struct sonde_names_kernel *kernel)
 {
 	const struct sonde_trace *trace = kernel->trace;
 	bool *streams = calloc(trace->nr_streams + 1, sizeof(*streams));
@@ -142,9 +229,11 @@ static void kernel_read_modules(struct sonde_names_kernel *kernel)
 	if (!streams)
 		return;
 	for (size_t i = 0; i < trace->nr_streams; i++)
-		streams[i] = kernel_has_modules(trace->streams[i]->cls);
+		streams[i] = kernel_has_dump(trace->streams[i]->cls);
 	kernel_read_dumps(kernel, streams);
 	free(streams);
+	for (size_t i = 0; i < trace->nr_sources; i++)
+		kernel_sort(&kernel->recorded[i]);
 }
 
 /* Some tens of modules, with some thousand symbols each, one after the other:
@@ -191,7 +280,6 @@ static bool kernel_take_symbol(void *ctx, const struct sonde_kallsym *symbol)
 	struct kernel_reading *reading = ctx;
 	struct sonde_names_kernel *kernel = reading->kernel;
 	struct kernel_symbol taken = { .address = symbol->address,
-				       .order = kernel->nr,
 				       .module = "" };
 
 	if (!sonde_names_kernel_has(symbol->address))
@@ -205,22 +293,8 @@ static bool kernel_take_symbol(void *ctx, const struct sonde_kallsym *symbol)
 	    (!symbol->module ||
 	     kernel_was_there(kernel, symbol, &reading->module)))
 		taken.name = symbols_text(reading, symbol->name);
-	reading->no_memory |=
-		kernel->nr == SYMBOLS_MAX ||
-		SONDE_GROW(kernel->symbols, kernel->nr, kernel->capacity);
-	if (!reading->no_memory)
-		kernel->symbols[kernel->nr++] = taken;
+	reading->no_memory |= !kernel_add_symbol(&kernel->running, &taken);
 	return !reading->no_memory;
-}
-
-static int kernel_compare(const void *a, const void *b)
-{
-	const struct kernel_symbol *left = a;
-	const struct kernel_symbol *right = b;
-
-	if (left->address != right->address)
-		return left->address < right->address ? -1 : 1;
-	return (left->order > right->order) - (left->order < right->order);
 }
 
 static void symbols_read(struct sonde_names_kernel *kernel)
@@ -228,18 +302,16 @@ static void symbols_read(struct sonde_names_kernel *kernel)
 	struct kernel_reading reading = { .kernel = kernel };
 	int rc;
 
-	kernel_read_modules(kernel);
 	rc = sonde_kallsyms_each(kernel_take_symbol, &reading);
 	if (rc)
 		kernel->lack = "/proc/kallsyms can't be read";
 	else if (reading.no_memory)
 		kernel->lack = "no memory for the kernel's names";
-	else if (!kernel->nr)
+	else if (!kernel->running.nr)
 		kernel->lack = "the kernel hides its addresses from this user "
 			       "(kptr_restrict): become root";
 	else
-		qsort(kernel->symbols, kernel->nr, sizeof(*kernel->symbols),
-		      kernel_compare);
+		kernel_sort(&kernel->running);
 }
 
 static void symbols_read_once(struct sonde_names_kernel *kernel)
@@ -248,8 +320,10 @@ static void symbols_read_once(struct sonde_names_kernel *kernel)
 	if (sonde_load_acquire(&kernel->is_ready))
 		return;
 	(void)pthread_mutex_lock(&kernel->mutex);
-	if (!kernel->is_ready)
+	if (!kernel->is_ready) {
+		kernel_read_trace(kernel);
 		symbols_read(kernel);
+	}
 	/* Pairs with sonde_load_acquire in symbols_read_once. */
 	sonde_store_release(&kernel->is_ready, true);
 	(void)pthread_mutex_unlock(&kernel->mutex);
@@ -274,21 +348,23 @@ static bool kernel_runs(const struct sonde_names_kernel *kernel,
 
 /* NULL: none is known to be there. */
 static const struct kernel_symbol *
-kernel_symbol_at(const struct sonde_names_kernel *kernel, uint64_t address)
+kernel_symbol_at(const struct kernel_list *list, uint64_t address)
 {
-	const struct kernel_symbol *symbols = kernel->symbols;
+	const struct kernel_symbol *symbols = list->symbols;
 	const struct kernel_symbol *found = NULL;
 	size_t next;
 	size_t i;
 
-	SONDE_SEARCH(next, kernel->nr, symbols[next].address <= address);
+	SONDE_SEARCH(next, list->nr, symbols[next].address <= address);
 	for (i = next;
-	     i-- > 0 && symbols[i].address == symbols[next - 1].address;)
-		if (symbols[i].name)
-			found = &symbols[i];
+	     i-- > 0 && symbols[i].address == symbols[next - 1].address;) {
+		if (!symbols[i].name)
+			return NULL;
+		found = &symbols[i];
+	}
 	if (!found)
 		return NULL;
-	if ((next == kernel->nr ||
+	if ((next == list->nr ||
 	     strcmp(symbols[next].module, found->module) != 0) &&
 	    address >> 12 != found->address >> 12)
 		return NULL;
@@ -300,21 +376,24 @@ sonde_names_kernel_find(struct sonde_names_kernel *kernel,
 			const struct sonde_source *source, uint64_t address)
 {
 	struct sonde_names_function function = { .module = "", .lack = "" };
+	const struct kernel_list *list;
 	const struct kernel_symbol *symbol;
 
-	if (!kernel_runs(kernel, source)) {
-		function.lack = "recorded under another kernel, or before it "
-				"was booted";
-	} else {
-		symbols_read_once(kernel);
-		if (kernel->lack)
+	symbols_read_once(kernel);
+	list = &kernel->recorded[kernel_source_index(kernel, source)];
+	if (!list->nr) {
+		list = &kernel->running;
+		if (!kernel_runs(kernel, source))
+			function.lack = "recorded under another kernel, or "
+					"before it was booted";
+		else if (kernel->lack)
 			function.lack = kernel->lack;
 	}
 	if (*function.lack) {
 		sonde_store_relaxed(&kernel->unnamed, function.lack);
 		return function;
 	}
-	symbol = kernel_symbol_at(kernel, address);
+	symbol = kernel_symbol_at(list, address);
 	if (!symbol) {
 		function.lack = "no function of the kernel";
 		return function;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.h - the kernel's functions by their addresses, as /proc/kallsyms has
- * them when the trace is read.
+ * kernel.h - the kernel's functions by their addresses, as the trace's state dump
+ * has them (sonde record --kernel-symbols), or else /proc/kallsyms when the trace
+ * is read.
  *
  * That is the list of the kernel that runs now, so it is asked only about traces
  * whose clock has its boot id. The kernel itself doesn't change while it runs;

@@ -203,6 +203,8 @@ static int take(struct dump *dump, const struct sonde_source_state *request)
 		rc = dump_add_mappings(dump, only_pid, &wanted);
 	if (!rc && !only_pid)
 		rc = sonde_statedump_system(&dump->out);
+	if (!rc && request->symbols)
+		sonde_statedump_symbols(&dump->out);
 	return rc;
 }
 

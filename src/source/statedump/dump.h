@@ -33,6 +33,8 @@
  *					vendor, model_name
  *	sonde_statedump_module		name, begin, end: of the kernel's code,
  *					if the user may know
+ *	sonde_statedump_symbol		address, name, module: a function of the
+ *					kernel's, if they were asked for
  *	lttng_statedump_end		omitted: threads, files, mappings and so
  *					on that were left out on account of a
  *					bound (model.h), not said before

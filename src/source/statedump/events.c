@@ -166,6 +166,13 @@ static void describe_module(struct sonde_build *build)
 	sonde_build_int(build, "end", 64, SONDE_FIELD_HEX);
 }
 
+static void describe_symbol(struct sonde_build *build)
+{
+	sonde_build_int(build, "address", 64, SONDE_FIELD_HEX);
+	sonde_build_string(build, "name");
+	sonde_build_string(build, "module");
+}
+
 static const struct {
 	const char *name;
 	void (*describe)(struct sonde_build *build);
@@ -189,6 +196,8 @@ static const struct {
 				  describe_cpu },
 	[SONDE_STATEDUMP_MODULE] = { "sonde_statedump_module",
 				     describe_module },
+	[SONDE_STATEDUMP_SYMBOL] = { "sonde_statedump_symbol",
+				     describe_symbol },
 };
 
 static int make_desc(size_t i, uint64_t *room, struct sonde_desc **ret_desc)
@@ -348,6 +357,13 @@ void sonde_statedump_emit_module(struct sonde_out *out, const char *name,
 				 uint64_t begin, uint64_t end)
 {
 	EMIT(out, SONDE_STATEDUMP_MODULE, TEXT(name), VALUE(begin), VALUE(end));
+}
+
+void sonde_statedump_emit_symbol(struct sonde_out *out, uint64_t address,
+				 const char *name, const char *module)
+{
+	EMIT(out, SONDE_STATEDUMP_SYMBOL, VALUE(address), TEXT(name),
+	     TEXT(module));
 }
 
 void sonde_statedump_emit_cpu(struct sonde_out *out,

@@ -26,6 +26,7 @@ enum sonde_statedump_event {
 	SONDE_STATEDUMP_NETWORK,
 	SONDE_STATEDUMP_CPU,
 	SONDE_STATEDUMP_MODULE,
+	SONDE_STATEDUMP_SYMBOL,
 	SONDE_STATEDUMP_NR_EVENTS,
 };
 
@@ -84,6 +85,9 @@ struct sonde_statedump_cpu {
 /* From begin up to end, where its code is. */
 void sonde_statedump_emit_module(struct sonde_out *out, const char *name,
 				 uint64_t begin, uint64_t end);
+/* module: "" the kernel itself. */
+void sonde_statedump_emit_symbol(struct sonde_out *out, uint64_t address,
+				 const char *name, const char *module);
 void sonde_statedump_emit_cpu(struct sonde_out *out,
 			      const struct sonde_statedump_cpu *cpu);
 

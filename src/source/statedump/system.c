@@ -24,6 +24,7 @@
 #include "source/statedump/events.h"
 #include "source/statedump/proc_text.h"
 #include "sys/dir.h"
+#include "sys/kallsyms.h"
 #include "sys/textfile.h"
 
 #define TEXT_BYTES 512u
@@ -326,6 +327,23 @@ static void add_modules(struct sonde_out *out, struct sonde_lines *lines)
 	while ((line = sonde_lines_next(lines)))
 		take_module(out, line);
 	sonde_lines_close(lines);
+}
+
+/* ---- the kernel's functions ---- */
+
+static bool emit_kallsym(void *ctx, const struct sonde_kallsym *symbol)
+{
+	if (symbol->is_code && symbol->address)
+		sonde_statedump_emit_symbol(ctx, symbol->address, symbol->name,
+					    symbol->module ? symbol->module :
+							     "");
+	return true;
+}
+
+void sonde_statedump_symbols(struct sonde_out *out)
+{
+	/* What the kernel doesn't tell isn't there. */
+	(void)sonde_kallsyms_each(emit_kallsym, out);
 }
 
 int sonde_statedump_system(struct sonde_out *out)

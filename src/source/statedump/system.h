@@ -13,4 +13,8 @@
 /* 0 or -ENOMEM. */
 int sonde_statedump_system(struct sonde_out *out);
 
+/* The kernel's functions and their addresses, some 5 MB, if the user may know
+ * them. */
+void sonde_statedump_symbols(struct sonde_out *out);
+
 #endif /* SOURCE_STATEDUMP_SYSTEM_H */
