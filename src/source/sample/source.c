@@ -19,7 +19,9 @@
  * pointers, the kernel's own way; where a program's code has none, its stack
  * ends early.
  *
- * In the traced program: nothing; the kernel takes some 2 us for each sample.
+ * In the traced program: nothing. The kernel took 14 us of the program's CPU time
+ * for each sample of 16 frames on the virtual machine where that was measured
+ * (20,000 a second): 1.4 % at 997.
  * Accounts: what a full ring lost, the kernel counts; what finds no room in
  * memory is counted by its packets.
  */
