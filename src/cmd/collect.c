@@ -193,12 +193,12 @@ static int collect_run(int argc, char **argv)
 	if (status != -1)
 		return status;
 	if (optind != argc || !wanted.from || !wanted.config.out) {
-		sonde_complain(!wanted.from ? "collect: where from? --from "
-					      "file:///DIRECTORY" :
-			       !wanted.config.out ?
-					      "collect: where to? -o DIR" :
-					      "collect: it takes no words but "
-					      "its options");
+		sonde_complain(
+			!wanted.from       ? "collect: where from? --from "
+					     "file:///DIRECTORY or nats://HOST" :
+			!wanted.config.out ? "collect: where to? -o DIR" :
+					     "collect: it takes no words but "
+					     "its options");
 		return SONDE_EXIT_USAGE;
 	}
 	if (sonde_net_open(wanted.from, &sonde_command_net, &wanted.error,

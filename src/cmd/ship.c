@@ -174,8 +174,9 @@ static int ship_run(int argc, char **argv)
 	if (status != -1)
 		return status;
 	if (optind + 1 != argc || !to) {
-		sonde_complain(to ? "ship: one trace is wanted: its directory" :
-				    "ship: where to? --to file:///DIRECTORY");
+		sonde_complain(
+			to ? "ship: one trace is wanted: its directory" :
+			     "ship: where to? --to file:///DIRECTORY or nats://HOST");
 		return SONDE_EXIT_USAGE;
 	}
 	if (rate &&

@@ -112,10 +112,10 @@ static int nats_fail(struct sonde_net *net, const char *what, natsStatus status)
 /* Files that the engine's own tools are told of in the environment. */
 static natsStatus set_files(natsOptions *options)
 {
-	const char *creds = getenv("NATS_CREDS");
-	const char *ca = getenv("NATS_CA");
-	const char *cert = getenv("NATS_CERT");
-	const char *key = getenv("NATS_KEY");
+	const char *creds = secure_getenv("NATS_CREDS");
+	const char *ca = secure_getenv("NATS_CA");
+	const char *cert = secure_getenv("NATS_CERT");
+	const char *key = secure_getenv("NATS_KEY");
 	natsStatus status = NATS_OK;
 
 	if (creds && *creds)

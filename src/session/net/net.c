@@ -36,9 +36,13 @@ static int open_nats(const char *url, const struct sonde_net_config *config,
 	library = dlopen(path, RTLD_NOW);
 	if (library)
 		*(void **)&engine = dlsym(library, SONDE_NET_NATS_ENGINE);
-	if (!engine)
+	if (!engine) {
+		/* nobody else opens any NOLINTNEXTLINE(concurrency-mt-unsafe) */
+		const char *why = dlerror();
+
 		return sonde_net_fail(error, -ENOSYS, "%.300s: %.200s", path,
-				      dlerror());
+				      why);
+	}
 	return engine()->open(url, error, ret_net);
 }
 
@@ -55,7 +59,7 @@ int sonde_net_open(const char *url, const struct sonde_net_config *config,
 	else
 		err = sonde_net_fail(error, -EINVAL,
 				     "%.200s: not a place to ship to; one is "
-				     "file:///DIRECTORY",
+				     "file:///DIRECTORY, another nats://HOST",
 				     url);
 	if (err)
 		return err;
