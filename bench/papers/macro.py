@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -166,7 +167,7 @@ def ping(found, address):
                  f"{t.name} {runs.get((t.name, 'median')):.2f}"
                  for t in found)]
     if each:
-        notes.append("added to the median by an event, ns: " + "; ".join(
+        notes.append("added to the median by an event, ns at least: " + "; ".join(
             f"{t.name} {(runs.get((t.name, 'median')) - base) / each * 1e3:.0f}"
             for t in found if "Sonde" in t.name))
     return [[t.name, None if t.name == "untraced" else each,
@@ -254,7 +255,7 @@ def compile_command():
 def shell(*parts):
     """Commands that run at once; the whole ends with the last."""
     return ["sh", "-c", " & ".join(
-        " ".join(str(word) for word in part) + " >/dev/null"
+        shlex.join(str(word) for word in part) + " >/dev/null"
         for part in parts) + " & wait"]
 
 
