@@ -71,11 +71,13 @@ static int check_attach(const struct sonde_session_config *config,
 			    "conditions, values and keys are for programs that "
 			    "sonde has started; of one that runs, sonde count "
 			    "counts all events that are selected");
-	if (config->nr_conditions || config->nr_filters)
+	if ((config->nr_conditions || config->nr_filters) && !config->has_hooks)
 		return fail(complaint,
 			    "conditions are tested in programs that sonde "
-			    "record has started; of one that runs, record all "
-			    "and give --filter to sonde print");
+			    "record has started, and by what --malloc, "
+			    "--locks, --io and --functions put into others; "
+			    "of one that runs with its own tracepoints, record "
+			    "all and give --filter to sonde print");
 	if (config->kernel.rules && !config->kernel.whole_machine)
 		return fail(complaint,
 			    "-k with -p records the kernel events of all of "

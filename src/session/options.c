@@ -1531,11 +1531,6 @@ static int check_triggers(struct parse *parse)
 	if (session->nr_triggers && !parse->is_session)
 		return fail(parse, "--when is of sessions by name, which sonde "
 				   "start makes");
-	if (session->nr_triggers && parse->options->hooks)
-		return fail(parse,
-			    "--when is not told of by processes that have "
-			    "--malloc, --locks or --io put into them: make it "
-			    "another session");
 	for (uint32_t i = 0; i < session->nr_triggers; i++) {
 		const struct sonde_session_trigger *trigger =
 			&session->triggers[i];

@@ -178,9 +178,12 @@ int sonde_recorder_take_found(void *ctx, int arena_fd, struct sonde_peer *who)
 	if (rc)
 		return rc;
 	name_of(who, pid, name);
-	rc = sonde_recorder_knows(r, view.dev, view.ino) ?
-		     -EALREADY :
-		     sonde_find_can_reach(&view, pid);
+	if (sonde_recorder_knows(r, view.dev, view.ino))
+		rc = -EALREADY;
+	else if (r->filters)
+		rc = -EDOM;
+	else
+		rc = sonde_find_can_reach(&view, pid);
 	if (rc)
 		sonde_arena_close(&view);
 	else

@@ -465,6 +465,9 @@ const char *sonde_recorder_refusal(int error)
 		       "or SONDE_SECCOMP=allow in its environment";
 	case -ENXIO:
 		return "its libsonde is older than counting; rebuild it";
+	case -EDOM:
+		return "it runs already, and can't be given conditions for "
+		       "tracepoints of its own";
 	case -ESRCH:
 		return "it ended before it could be told whose it is";
 	case -EPROTO:

@@ -2,12 +2,14 @@
 """home.py - where a test's sessions by name are: a directory for sockets of its
 own, and `sonde` as it is called there."""
 
+import contextlib
 import json
 import os
 import pathlib
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 
@@ -87,6 +89,22 @@ class Home:
 
     def pid(self, name):
         return self.json("status", name)["pid"]
+
+
+@contextlib.contextmanager
+def waiter(home, name):
+    """What `sonde wait` does; gives a function that waits for the answer."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(TIMEOUT)
+        s.connect(home.socket(name))
+        answers = s.makefile()
+        for word in ("status", "wait"):
+            s.sendall(json.dumps({"sonde": 1, "do": word}).encode() + b"\n")
+        check(json.loads(answers.readline())["ok"], "status")
+        # Both were sent at once or not: the second is heard when a later
+        # question is answered.
+        home.ok("status", name)
+        yield lambda: json.loads(answers.readline())
 
 
 def numbers(trace, event="attach:step", field="number"):

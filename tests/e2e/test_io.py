@@ -11,6 +11,7 @@ import pathlib
 
 from sonde import SONDE, Trace, check, install, run, scratch
 from attached import Attached, Told
+from home import Home, waiter
 from harness import check_equal, main, test
 
 PROGRAM = r"""
@@ -36,7 +37,7 @@ static volatile size_t hundred = 100; /* what no compiler knows */
 static int waiting[2];
 static pthread_t waiter;
 
-static void files(void)
+static __attribute__((noinline)) void files(void)
 {
 	int fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	int other = openat(AT_FDCWD, "copy", O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -60,7 +61,8 @@ static void files(void)
 	MUST(read(-1, room, 5) == -1 && errno == EBADF);
 }
 
-static void sockets(void)
+/* Whoever is served is served for so many milliseconds. */
+static void sockets(unsigned long ms)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -75,6 +77,7 @@ static void sockets(void)
 	MUST(connect(client, (void *)&at, length) == 0);
 	server = accept(listener, NULL, NULL);
 	MUST(server >= 0);
+	usleep(1000 * ms);
 	MUST(send(client, room, 20, 0) == 20);
 	MUST(recv(server, room, hundred, 0) == 20);
 	MUST(sendto(client, room, 21, 0, NULL, 0) == 21);
@@ -101,8 +104,10 @@ static void obey(const char *word, unsigned long n)
 	if (!strcmp(word, "all")) {
 		for (; n; n--) {
 			files();
-			sockets();
+			sockets(0);
 		}
+	} else if (!strcmp(word, "serve")) {
+		sockets(n);
 	} else if (!strcmp(word, "wait")) {
 		MUST(pipe(waiting) == 0);
 		pthread_create(&waiter, NULL, await, NULL);
@@ -158,10 +163,10 @@ def program(*flags):
 FORTIFIED = ("-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2")
 
 
-def attached(*words, flags=()):
-    """Recorded while it did that: the trace's directory and the summary."""
+def attached(*words, flags=(), options=()):
+    """Recorded while it did that: the trace's directory."""
     p = Told(program(*flags), str(scratch()))
-    a = Attached("-p", p.pid, "--io")
+    a = Attached("-p", p.pid, "--io", *options)
     check_equal([s for s in a.said if "not recorded" in s], [], "left out")
     for word in words:
         p.do(*word)
@@ -171,9 +176,9 @@ def attached(*words, flags=()):
     return a.dir
 
 
-def preloaded(*words, flags=()):
+def preloaded(*words, flags=(), options=()):
     directory = scratch() / "trace"
-    p = Told(SONDE, "record", "-q", "--io", "-o", directory, "--",
+    p = Told(SONDE, "record", "-q", "--io", *options, "-o", directory, "--",
              program(*flags), str(scratch()))
     for word in words:
         p.do(*word)
@@ -295,6 +300,86 @@ def a_thread_that_waits_at_the_beginning_and_at_the_end_is_told():
           notes)
     names = collections.Counter(e.name for e in Trace(a.dir).events())
     check_equal((names["io:read_begin"], names["io:read"]), (1, 0), "reads")
+
+
+# ---- conditions and triggers ----
+
+@test
+def conditions_hold_of_what_is_recorded():
+    options = ["-e", "io:read if result == 7 && size < 100",
+               "-e", 'io:open_begin if filename == "d*"',
+               "-e", "io:close if result < 0", "-e", "io:fsync",
+               "--filter", "tid > 0 && cpu >= 0"]
+    for way in (attached, preloaded):
+        events = Trace(way(("all", 5), options=options)).events()
+        check_equal(collections.Counter(e.name for e in events),
+                    {"io:read": 10, "io:open_begin": 5, "io:close": 5,
+                     "io:fsync": 10}, f"events, {way.__name__}")
+        check_equal({(e["size"], e["result"]) for e in events
+                     if e.name == "io:read"}, {(7, 7)}, "read")
+        check_equal({e["filename"] for e in events
+                     if e.name == "io:open_begin"}, {"data"}, "opened")
+
+
+@test
+def a_filter_that_no_event_fulfils_leaves_nothing():
+    directory = attached(("all", 3), options=["--filter", "fd > 100000"])
+    check_equal(Trace(directory).events(), [], "events")
+
+
+@test
+def conditions_of_functions_and_fractions_are_tested_or_told():
+    p = Told(program(), str(scratch()))
+    a = Attached("-p", p.pid, "--io", "-e", "io:read if size > 99.5",
+                 "-e", "io:fsync")
+    p.do("all", 2)
+    notes = "\n".join(a.end()["notes"])
+    p.end()
+    names = collections.Counter(e.name for e in Trace(a.dir).events())
+    check("1 event is not recorded there, as conditions about fractions can't "
+          "be tested" in notes, notes)
+    check_equal(names, {"io:fsync": 4}, "events")
+    p = Told(program(), str(scratch()))
+    a = Attached("-p", p.pid, "--functions=files", "-e",
+                 "function:entry if addr == 0", "-e", "function:exit")
+    p.do("all", 2)
+    a.end()
+    p.end()
+    names = collections.Counter(e.name for e in Trace(a.dir).events())
+    check_equal(names, {"function:exit": 2}, "events")
+
+
+@test
+def tracepoints_of_a_program_that_runs_have_no_conditions():
+    r = run(SONDE, "record", "-p", "1", "-e", "attach:step if number > 5")
+    check_equal(r.returncode, 2, r.stderr)
+    check("--malloc, --locks, --io and --functions" in r.stderr, r.stderr)
+
+
+@test
+def a_request_that_takes_too_long_has_a_snapshot_made():
+    """Of events that are recorded, and of such as aren't."""
+    for options in ([], ["-e", "io:read if size > 99"]):
+        with Home() as home:
+            p = Told(program(), str(scratch()))
+            directory = home.start(
+                "night", "-p", p.pid, "--io", *options, "--mode", "overwrite",
+                "--memory", "8M", "--when",
+                "io:accept..io:close_begin by fd > 20ms", "--do", "snapshot")
+            p.do("all", 1)
+            with waiter(home, "night") as answer:
+                p.do("serve", 100)
+                told = answer()
+            home.ok("stop", "night")
+            p.end()
+            check_equal((told["event"], told["pid"]),
+                        ("io:close_begin", p.pid), "told")
+            check(told["duration_ns"] > 20e6, told)
+            snapshot = Trace(f"{directory}-close_begin-1")
+            reads = [e for e in snapshot.events("io:read") if e["size"] > 99]
+            check(len(reads) >= 4, f"{len(reads)} reads in the snapshot")
+            others = snapshot.events("io:accept")
+            check(bool(others) != bool(options), f"{len(others)} accepts")
 
 
 @test

@@ -8,15 +8,13 @@ The program does what it is told, and tells when it is done. Whoever waits is he
 before the event, as the answer to a question before it says.
 """
 
-import contextlib
 import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 
-from home import Home, await_end, numbers
+from home import Home, await_end, numbers, waiter
 from obedient import PROGRAM, TIMEOUT, Program
 from sonde import Trace, build, check, install
 from harness import Skip, check_equal, main, test
@@ -35,22 +33,6 @@ ASKS = PROGRAM.replace('''	else if (!strcmp(word, "other"))
 
 def asking():
     return build(ASKS, "-Wno-unused-result", name="asker")
-
-
-@contextlib.contextmanager
-def waiter(home, name):
-    """What `sonde wait` does; gives a function that waits for the answer."""
-    with socket.socket(socket.AF_UNIX) as s:
-        s.settimeout(TIMEOUT)
-        s.connect(home.socket(name))
-        answers = s.makefile()
-        for word in ("status", "wait"):
-            s.sendall(json.dumps({"sonde": 1, "do": word}).encode() + b"\n")
-        check(json.loads(answers.readline())["ok"], "status")
-        # Both were sent at once or not: the second is heard when a later
-        # question is answered.
-        home.ok("status", name)
-        yield lambda: json.loads(answers.readline())
 
 
 def trigger(home, name, i=0):
@@ -480,7 +462,6 @@ def what_makes_no_sense_is_refused():
                 (["--when", "a:b.. > 5ms", "--do", "stop"], "> TIME"),
                 (["--when", "a:b..c:d by x+ > 5ms", "--do", "stop"],
                  "column"),
-                (["--when", "a:b", "--do", "stop", "--locks"], "--locks"),
                 (["--when", "", "--do", "stop"], "")):
             check(why in home.complaint("start", "x", "-p", os.getpid(),
                                         *words, status=2), str(words))

@@ -68,8 +68,9 @@ uint32_t sonde_agent_cpu(void)
 	return rseq ? sonde_load_relaxed(rseq + 1) : 0;
 }
 
-void sonde_agent_append_from(uint32_t state, const void *payload, uint64_t inc,
-			     const struct sonde_stacks_from *from)
+static void append_to_slots(uint32_t state, const void *payload, uint64_t inc,
+			    const struct sonde_stacks_from *from,
+			    uint32_t unwanted)
 {
 	uint32_t tid = sonde_agent_tid();
 	struct sonde_self thread = {
@@ -89,6 +90,7 @@ void sonde_agent_append_from(uint32_t state, const void *payload, uint64_t inc,
 		.arena = arena,
 		.rings = arena,
 		.mapped = header->mapped,
+		.unwanted = unwanted,
 		.clock_cpu = clock_cpu,
 		.clock_monotonic = clock_monotonic,
 		.append = {
@@ -103,6 +105,18 @@ void sonde_agent_append_from(uint32_t state, const void *payload, uint64_t inc,
 	if (from)
 		emitter.from = *from;
 	sonde_emit_to_slots(&emitter, state);
+}
+
+void sonde_agent_append_from(uint32_t state, const void *payload, uint64_t inc,
+			     const struct sonde_stacks_from *from)
+{
+	append_to_slots(state, payload, inc, from, 0);
+}
+
+void sonde_agent_append_beside(uint32_t state, const void *payload,
+			       uint64_t inc)
+{
+	append_to_slots(state, payload, inc, NULL, 1);
 }
 
 void sonde_agent_append_block_slow(uint32_t state, const void *payload,

@@ -38,6 +38,10 @@ SONDE_HIDDEN void sonde_agent_append_from(uint32_t state, const void *payload,
 					  uint64_t inc,
 					  const struct sonde_stacks_from *from);
 
+/* Into all slots but the first. */
+SONDE_HIDDEN void sonde_agent_append_beside(uint32_t state, const void *payload,
+					    uint64_t inc);
+
 /* The calling thread: its id, */
 SONDE_HIDDEN uint32_t sonde_agent_tid(void);
 

@@ -7,6 +7,7 @@
 #include "probe/agent/call.h"
 
 #include "clock/clock.h"
+#include "probe/agent/filter.h"
 #include "probe/agent/memory.h"
 #include "probe/agent/record.h"
 #include "probe/agent/thread.h"
@@ -61,6 +62,10 @@ static inline void call_emit_bytes(const struct hit *hit, uint32_t event,
 {
 	uint32_t state;
 
+	if (!sonde_agent_is_wanted(hit->agent, event, bytes, size)) {
+		sonde_agent_pass_by(hit->agent, hit->index, event, bytes, size);
+		return;
+	}
 	sonde_agent_count(hit->agent, hit->index);
 	state = sonde_agent_state_of(hit->agent, event);
 	if (sonde_unlikely(!state))
@@ -734,6 +739,14 @@ bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 	if (probe->role < SONDE_AGENT_ROLE_BEGIN ||
 	    sonde_unlikely(agent->rule.is_on))
 		return call_other(agent, index, probe, r);
+	if (!sonde_agent_is_wanted(agent, probe->event,
+				   (const uint8_t *)&probe->function,
+				   sizeof(probe->function))) {
+		sonde_agent_pass_by(agent, index, probe->event,
+				    (const uint8_t *)&probe->function,
+				    sizeof(probe->function));
+		return false;
+	}
 	sonde_agent_count(agent, index);
 	state = sonde_agent_state_of(agent, probe->event);
 	if (sonde_unlikely(!state))

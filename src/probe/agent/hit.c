@@ -11,10 +11,10 @@
  * thread's stack may be short.
  */
 #include "base/port.h"
-#include "expr/fetch.h"
 #include "expr/program.h"
 #include "probe/agent/append.h"
 #include "probe/agent/collect.h"
+#include "probe/agent/filter.h"
 #include "probe/agent/record.h"
 #include "probe/agent/step.h"
 #include "probe/agent/thread.h"
@@ -134,23 +134,6 @@ record_large(struct sonde_agent *agent, struct sonde_agent_probe *probe,
 
 /* ---- places of whose hits some are wanted ---- */
 
-struct filtering {
-	struct sonde_fetch_record record;
-	const struct sonde_fetch_field *fields;
-	uint32_t nr_fields;
-};
-
-static int agent_fetch(void *ctx, uint32_t ref,
-		       struct sonde_expr_value *ret_value)
-{
-	const struct filtering *filtering = ctx;
-
-	return ref < filtering->nr_fields ?
-		       sonde_fetch(&filtering->record, &filtering->fields[ref],
-				   ret_value) :
-		       -1;
-}
-
 /* What the program gets is what is recorded. */
 static bool filter_holds(const struct sonde_agent_record *record,
 			 const struct sonde_agent_probe *probe)
@@ -158,25 +141,16 @@ static bool filter_holds(const struct sonde_agent_record *record,
 	const unsigned char *plans = record->agent->plans;
 	const struct sonde_agent_filter *filter =
 		(const void *)(plans + probe->filter);
-	const uint32_t whence[2] = { sonde_agent_tid(), sonde_agent_cpu() };
-	const struct sonde_part part = { record->bytes, record->size, 0 };
-	struct filtering filtering = {
-		.record = { &part, 1, (const void *)(plans + filter->varying) },
+	const struct sonde_agent_test test = {
+		.program = (const void *)(plans + filter->program),
 		.fields = (const void *)(plans + filter->fields),
+		.varying = (const void *)(plans + filter->varying),
 		.nr_fields = filter->nr_fields,
+		.needed = filter->needed,
 	};
-	struct sonde_expr_env env;
 
-	if (record->size < filter->needed)
-		return false;
-	env.bases[0] = record->bytes;
-	env.bases[1] = (const uint8_t *)whence;
-	env.call = agent_fetch;
-	env.ctx = &filtering;
-	env.registers = record->registers->r;
-	env.machine = 0;
-	return sonde_program_test((const void *)(plans + filter->program),
-				  &env);
+	return sonde_agent_test(&test, record->bytes, record->size,
+				record->registers->r);
 }
 
 /* Whether the call that begins or ends there is; notes which are. */
@@ -223,8 +197,14 @@ record_wanted(struct sonde_agent *agent, uint64_t index,
 	record.bytes = stage;
 	record.room = WANTED_STAGE;
 	fill_record(&record, probe);
-	if (!hit_is_wanted(&record, probe))
+	if (probe->is_filtered && !hit_is_wanted(&record, probe))
 		return;
+	if (!sonde_agent_is_wanted(agent, probe->event, record.bytes,
+				   record.size)) {
+		sonde_agent_pass_by(agent, index, probe->event, record.bytes,
+				    record.size);
+		return;
+	}
 	sonde_agent_count(agent, index);
 	state = sonde_agent_state_of(agent, probe->event);
 	if (sonde_unlikely(!state))
@@ -242,7 +222,7 @@ void sonde_agent_hit(uint64_t index, struct sonde_agent_registers *registers)
 	if (!sonde_agent_is_on(agent, probe))
 		return;
 	registers->r[SONDE_AGENT_RIP] = probe->address;
-	if (sonde_unlikely(probe->is_filtered)) {
+	if (sonde_unlikely(probe->is_filtered || agent->has_rules)) {
 		record_wanted(agent, index, probe, registers);
 		return;
 	}

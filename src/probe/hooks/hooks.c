@@ -21,6 +21,7 @@
 #include "probe/arena.h"
 #include "probe/hooks/forks.h"
 #include "probe/hooks/plan.h"
+#include "probe/hooks/rules.h"
 #include "probe/hooks/traced.h"
 #include "probe/inject/inject.h"
 #include "probe/inject/procfs.h"
@@ -609,6 +610,24 @@ static void hooks_switch_on(struct hooked *hooked)
 			   hooked->name, (int)hooked->pid, nr_failed);
 }
 
+/* Conditions of the recording, for the agent. */
+static int learn_rules(struct hooked *hooked,
+		       const struct sonde_hooks_config *config)
+{
+	uint32_t nr_unfit;
+	int rc = sonde_hooks_rules_learn(&hooked->arena, hooked->probes,
+					 sonde_process_agent(hooked->process),
+					 config->child, &nr_unfit);
+
+	if (nr_unfit)
+		hooks_note(hooked,
+			   "%s (pid %d): %u event%s not recorded there, as "
+			   "conditions about fractions can't be tested",
+			   hooked->name, (int)hooked->pid, nr_unfit,
+			   nr_unfit == 1 ? " is" : "s are");
+	return rc;
+}
+
 /* From an open process to events. */
 static int hooks_begin(struct hooked *hooked,
 		       const struct sonde_hooks_config *config,
@@ -654,6 +673,10 @@ static int hooks_begin(struct hooked *hooked,
 	if (!rc) {
 		what = "its events";
 		rc = hooks_add_events(hooked, config);
+	}
+	if (!rc) {
+		what = "its conditions";
+		rc = learn_rules(hooked, config);
 	}
 	if (rc)
 		return hooks_fail(rc, error->text, sizeof(error->text), what);

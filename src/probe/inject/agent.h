@@ -49,6 +49,7 @@
 #include <stdint.h>
 
 #include "expr/agent.h"
+#include "ring/layout.h"
 #include "ring/shadow.h"
 
 #define SONDE_AGENT_MAGIC         0x746e656761444e53ull /* "SNDagent" */
@@ -229,6 +230,13 @@ struct sonde_agent_filter {
 	uint32_t needed; /* bytes that the program reads as memory */
 };
 
+/* A condition of the recording on an event, in plans[]: the recorder's answer
+ * (ring/filters.h), and where the rule is in it. `file` 0: there is none; `rule` 0:
+ * it never holds. */
+struct sonde_agent_rule {
+	uint32_t file, rule;
+};
+
 struct sonde_agent_probe {
 	uint32_t state;
 	uint32_t event; /* index in the arena */
@@ -344,6 +352,10 @@ struct sonde_agent {
 	 * that has the code and this memory, but not the arena. */
 	uint64_t is_parent;
 	uint32_t nr_sites; /* of sites[] that are or were in use */
+	/* Whether any of rules[] is used, and whether others than the recording
+	 * are told of events (--when); the tool's. */
+	uint32_t has_rules;
+	uint32_t has_others;
 	uint32_t reserved1;
 	uint64_t calls_lost; /* calls that there was no room to note */
 	/* Which calls of functions are events, if not all are; the tool's. */
@@ -364,6 +376,7 @@ struct sonde_agent {
 	struct sonde_agent_thread threads[SONDE_AGENT_THREADS_MAX]
 		__attribute__((aligned(64)));
 	struct sonde_shadow shadows[SONDE_AGENT_THREADS_MAX]; /* as threads */
+	struct sonde_agent_rule rules[SONDE_EVENTS_MAX];      /* by the event */
 	unsigned char plans[SONDE_AGENT_PLANS_SIZE];
 };
 

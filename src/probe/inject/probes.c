@@ -981,6 +981,13 @@ int sonde_probes_enable(struct sonde_probes *p, uint32_t index, bool on)
 	return 0;
 }
 
+int sonde_probes_copy(struct sonde_probes *p, const void *bytes, size_t nr,
+		      uint64_t *ret_at)
+{
+	*ret_at = sonde_plans_append(p->agent, &p->plans, bytes, nr);
+	return *ret_at ? 0 : -ENOSPC;
+}
+
 int sonde_probes_facts(const struct sonde_probes *p, uint32_t index,
 		       struct sonde_probe_facts *ret_facts)
 {

@@ -87,6 +87,9 @@ int sonde_probes_remove_all(struct sonde_probes *probes,
 /* No code is changed: the agent ignores its hits. (That of one that breaks is,
  * unless it is as wished.) */
 int sonde_probes_enable(struct sonde_probes *probes, uint32_t index, bool on);
+/* Bytes for the agent, in plans[] from then on. 0 or -ENOSPC. */
+int sonde_probes_copy(struct sonde_probes *probes, const void *bytes, size_t nr,
+		      uint64_t *ret_at);
 int sonde_probes_facts(const struct sonde_probes *probes, uint32_t index,
 		       struct sonde_probe_facts *ret_facts);
 

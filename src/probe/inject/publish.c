@@ -135,9 +135,10 @@ static int grow(struct sonde_plans *plans)
 	return 0;
 }
 
-/* Copies what isn't there yet, and tells where it is; 0 if there is no room. */
-static uint64_t append(struct sonde_agent *agent, struct sonde_plans *plans,
-		       const void *bytes, size_t nr)
+/* Copies what isn't there yet. */
+uint64_t sonde_plans_append(struct sonde_agent *agent,
+			    struct sonde_plans *plans, const void *bytes,
+			    size_t nr)
 {
 	uint64_t at = (plans->used + PLANS_ALIGN - 1) & -(uint64_t)PLANS_ALIGN;
 	uint64_t hash = publish_hash_of(bytes, nr);
@@ -239,7 +240,8 @@ static int append_items(struct sonde_agent *agent, struct sonde_plans *plans,
 	}
 	*ret_at = 0;
 	if (!rc && nr) {
-		*ret_at = append(agent, plans, copy, nr * sizeof(*copy));
+		*ret_at = sonde_plans_append(agent, plans, copy,
+					     nr * sizeof(*copy));
 		rc = *ret_at ? 0 : -ENOSPC;
 	}
 	free(copy);
@@ -251,8 +253,9 @@ static int append_programs(struct sonde_agent *agent, struct sonde_plans *plans,
 			   uint64_t *offsets)
 {
 	for (size_t i = 0; i < plan->nr_programs; i++) {
-		offsets[i] = append(agent, plans, plan->programs[i],
-				    program_bytes(plan->programs[i]));
+		offsets[i] =
+			sonde_plans_append(agent, plans, plan->programs[i],
+					   program_bytes(plan->programs[i]));
 		if (!offsets[i])
 			return -ENOSPC;
 	}
@@ -265,17 +268,19 @@ static int append_filter(struct sonde_agent *agent, struct sonde_plans *plans,
 {
 	/* What there is none of has a place, too: with one byte. */
 	const struct sonde_agent_filter filter = {
-		.program = append(agent, plans, from->program,
-				  program_bytes(from->program)),
-		.fields = append(agent, plans, from->fields,
-				 from->nr_fields * sizeof(*from->fields) + 1),
-		.varying = append(agent, plans, from->varying,
-				  from->nr_varying * sizeof(*from->varying)),
+		.program = sonde_plans_append(agent, plans, from->program,
+					      program_bytes(from->program)),
+		.fields = sonde_plans_append(
+			agent, plans, from->fields,
+			from->nr_fields * sizeof(*from->fields) + 1),
+		.varying = sonde_plans_append(agent, plans, from->varying,
+					      from->nr_varying *
+						      sizeof(*from->varying)),
 		.nr_fields = from->nr_fields,
 		.needed = from->needed,
 	};
 
-	*ret_at = append(agent, plans, &filter, sizeof(filter));
+	*ret_at = sonde_plans_append(agent, plans, &filter, sizeof(filter));
 	return filter.program && filter.fields && *ret_at &&
 			       (filter.varying || !from->nr_varying) ?
 		       0 :
@@ -311,8 +316,9 @@ int sonde_publish_plan(struct sonde_agent *agent, struct sonde_plans *plans,
 		return rc;
 	probe->condition = 0;
 	if (plan->condition) {
-		probe->condition = append(agent, plans, plan->condition,
-					  program_bytes(plan->condition));
+		probe->condition =
+			sonde_plans_append(agent, plans, plan->condition,
+					   program_bytes(plan->condition));
 		if (!probe->condition)
 			return -ENOSPC;
 	}

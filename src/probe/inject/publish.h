@@ -59,6 +59,10 @@ struct sonde_plans {
 	size_t nr, room;                  /* room: 0 or a power of two */
 };
 void sonde_plans_fini(struct sonde_plans *plans);
+/* Where the bytes are in plans[] then; 0: there is no room. */
+uint64_t sonde_plans_append(struct sonde_agent *agent,
+			    struct sonde_plans *plans, const void *bytes,
+			    size_t nr);
 
 /*
  * Fills in the probe's offsets, counts and payload_max. 0; -EINVAL (an item
