@@ -20,12 +20,18 @@
 
 #include "base/number.h"
 #include "base/port.h"
+#include "base/time.h"
 #include "session/find.h"
 #include "sys/proc.h"
 
 #define SETTLED_MAX 4096u
 #define NAME_KNOWN  15u /* characters of a name that the kernel keeps */
 #define PASSWD_ROOM 4096u
+
+/* How many may be expected at a time, and for how long: an arena is made before
+ * main(), or never. */
+#define EXPECTED_MAX 64u
+#define EXPECTED_NS  200000000ull
 
 /* A process that was meant, and what came of it: 0, or -errno. */
 struct settled {
@@ -40,6 +46,11 @@ struct sonde_attach {
 	uint32_t nr_uids;
 	uid_t uids[SONDE_ATTACH_MAX];
 	uint32_t nr_came;
+	uint32_t nr_expected;
+	struct {
+		pid_t pid;
+		uint64_t until_ns;
+	} expected[EXPECTED_MAX];
 	uint32_t nr_settled; /* may exceed SETTLED_MAX: the oldest are gone */
 	struct settled settled[SETTLED_MAX];
 };
@@ -222,6 +233,45 @@ uint32_t sonde_attach_look(struct sonde_attach *attach)
 	if (dir)
 		(void)closedir(dir); /* it was only read */
 	return attach->nr_came - nr_before;
+}
+
+void sonde_attach_expect(struct sonde_attach *attach, pid_t pid)
+{
+	uint64_t until_ns = sonde_monotonic_ns() + EXPECTED_NS;
+	struct settled *known;
+
+	/* If there are too many, the next look through all finds it. */
+	if (!is_meant(attach, pid) || attach->nr_expected == EXPECTED_MAX)
+		return;
+	/* What came of it was about the program before. */
+	known = find_settled(attach, pid);
+	if (known && !known->rc)
+		known->rc = -ENOENT;
+	attach->expected[attach->nr_expected].pid = pid;
+	attach->expected[attach->nr_expected++].until_ns = until_ns;
+}
+
+/* Whether there is no arena yet, and there may be one. */
+static bool is_to_come(struct sonde_attach *attach, pid_t pid)
+{
+	const struct settled *known;
+
+	meet(attach, pid);
+	known = find_settled(attach, pid);
+	return known && known->rc == -ENOENT;
+}
+
+bool sonde_attach_meet_expected(struct sonde_attach *attach)
+{
+	uint64_t now = sonde_monotonic_ns();
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < attach->nr_expected; i++)
+		if (is_to_come(attach, attach->expected[i].pid) &&
+		    now < attach->expected[i].until_ns)
+			attach->expected[nr++] = attach->expected[i];
+	attach->nr_expected = nr;
+	return nr;
 }
 
 int sonde_attach_join(struct sonde_attach *attach, struct sonde_peer *who,

@@ -9,10 +9,10 @@
  * held by a pidfd before anything else is read of its number, and its arena
  * (session/find.h) is given to the recorder. Children of fork share it.
  *
- * Processes that start later are found by the next look; the kernel's own
- * notices of new processes (the proc connector) are for CAP_NET_ADMIN only. A
- * process that was refused is not tried again; one without an arena is, as it
- * may execute another program.
+ * Processes that start later are found by the next look, or are expected, where the
+ * kernel gives notice of them (sys/execs.h, for CAP_NET_ADMIN only): then they are
+ * looked at every millisecond until they have an arena. A process that was refused is
+ * not tried again; one without an arena is, as it may execute another program.
  *
  * One thread.
  */
@@ -55,6 +55,12 @@ int sonde_attach_new(const struct sonde_attach_config *config, char *error,
 		     size_t error_size, struct sonde_attach **ret_attach);
 
 void sonde_attach_free(struct sonde_attach *attach);
+
+/* The process has executed a program just now. If it is meant, it will be met. */
+void sonde_attach_expect(struct sonde_attach *attach, pid_t pid);
+/* Looks for those who are expected; whether any still is. */
+bool sonde_attach_meet_expected(struct sonde_attach *attach);
+#define SONDE_ATTACH_EXPECTED_NS 1000000ull /* from one look to the next */
 
 /* One that says itself that it is to be recorded, and is held by `who`. 0; or
  * -errno, with one line in `why`. */

@@ -25,6 +25,7 @@
 #include "session/kin.h"
 #include "session/recorder_parts.h"
 #include "session/rendezvous.h"
+#include "sys/execs.h"
 #include "sys/foreign.h"
 #include "sys/proc.h"
 
@@ -71,6 +72,19 @@ static enum sonde_recorder_event source_of(const struct epoll_event *event)
 	return (enum sonde_recorder_event)(event->data.u64 >> 32);
 }
 
+/* Who is meant is looked at soon, and again until it has an arena. */
+static void hear_execs(struct sonde_recorder *r)
+{
+	pid_t pid;
+	int rc;
+
+	while (!(rc = sonde_execs_next(r->execs_fd, &pid)))
+		sonde_attach_expect(r->attach, pid);
+	if (rc == -ENOBUFS)
+		r->next_attach_ns = 0;
+	r->is_expecting = sonde_attach_meet_expected(r->attach);
+}
+
 static void handle(struct sonde_recorder *r, const struct epoll_event *event)
 {
 	uint32_t index = (uint32_t)event->data.u64;
@@ -92,6 +106,9 @@ static void handle(struct sonde_recorder *r, const struct epoll_event *event)
 		sonde_recorder_heed_end(r, &r->programs[index]);
 		sonde_recorder_forget_pidfd(&r->programs[index]);
 		sonde_recorder_finish_if_over(r, &r->programs[index]);
+		break;
+	case SONDE_RECORDER_EXECS:
+		hear_execs(r);
 		break;
 	case SONDE_RECORDER_ASKERS:
 		sonde_recorder_accept_askers(r);
@@ -155,6 +172,9 @@ static int64_t sleep_ns(const struct sonde_recorder *r)
 		pause = not_after(pause, r->next_watch_ns);
 	if (r->attach && sonde_attach_waits(r->attach) && !is_idle(r))
 		pause = not_after(pause, r->next_attach_ns);
+	if (r->is_expecting)
+		pause = not_after(pause, sonde_monotonic_ns() +
+						 SONDE_ATTACH_EXPECTED_NS);
 	if (r->is_ending)
 		pause = not_after(pause, r->holder_end_ns);
 	if (sonde_recorder_listens(r, &next_ns))
@@ -209,6 +229,8 @@ static void look_for_more(struct sonde_recorder *r, bool is_due)
 			sonde_recorder_end(r, SONDE_ENDED_GONE);
 		return;
 	}
+	if (r->is_expecting)
+		r->is_expecting = sonde_attach_meet_expected(r->attach);
 	if (now < r->next_attach_ns && !is_due)
 		return;
 	(void)sonde_attach_look(r->attach);
@@ -530,6 +552,21 @@ static int start_kernel(struct sonde_recorder *r,
 	return ready.error;
 }
 
+/* Where the kernel tells who begins; else the looks from time to time must do. They do
+ * where nobody is to be woken (overwrite), and for hooks, which are the front's. */
+static void hear_of_execs(struct sonde_recorder *r)
+{
+	if (!sonde_attach_waits(r->attach) || is_idle(r) ||
+	    r->config->session->has_hooks)
+		return;
+	r->execs_fd = sonde_execs_open();
+	if (r->execs_fd >= 0 &&
+	    sonde_recorder_watch(r, r->execs_fd, SONDE_RECORDER_EXECS, 0)) {
+		(void)close(r->execs_fd); /* nothing was read */
+		r->execs_fd = -1;
+	}
+}
+
 /* The first look: whoever is there is recorded from now on. */
 static int start_attach(struct sonde_recorder *r,
 			struct sonde_recorder_ready *ready)
@@ -549,6 +586,7 @@ static int start_attach(struct sonde_recorder *r,
 		ready->error = rc;
 		return rc;
 	}
+	hear_of_execs(r);
 	ready->nr_attached = sonde_attach_look(r->attach);
 	r->next_attach_ns = sonde_monotonic_ns() + ATTACH_NS;
 	/* With hooks, the front knows who comes. */
@@ -671,6 +709,7 @@ new_recorder(const struct sonde_recorder_config *config)
 		return NULL;
 	r->config = config;
 	r->epoll_fd = -1;
+	r->execs_fd = -1;
 	r->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	r->start_ns = sonde_monotonic_ns();
 	r->backlog = sonde_rendezvous_backlog();
@@ -709,6 +748,8 @@ static void free_recorder(struct sonde_recorder *r)
 		(void)close(r->epoll_fd);
 	if (r->spare_fd >= 0)
 		(void)close(r->spare_fd);
+	if (r->execs_fd >= 0)
+		(void)close(r->execs_fd); /* it was only read */
 	sonde_recorder_free_triggers(r);
 	sonde_recorder_pack_chunks(r);
 	free(r->chunks);

@@ -52,6 +52,7 @@ enum sonde_recorder_event {
 	SONDE_RECORDER_LISTEN,
 	SONDE_RECORDER_PEER,
 	SONDE_RECORDER_PIDFD,
+	SONDE_RECORDER_EXECS,  /* somebody has executed a program */
 	SONDE_RECORDER_ASKERS, /* somebody wants to ask */
 	SONDE_RECORDER_ASKER,
 	SONDE_RECORDER_SIGNAL,
@@ -107,6 +108,8 @@ struct sonde_recorder {
 	uint64_t next_watch_ns;
 	struct sonde_attach *attach; /* NULL: nobody is looked for */
 	uint64_t next_attach_ns;
+	int execs_fd; /* notices of programs that begin; -1: there are none */
+	bool is_expecting;
 	uint64_t end_ns;                      /* 0: without --duration */
 	struct sonde_recorder_state state;    /* in the trace */
 	struct sonde_recorder_state ending;   /* in the chunk before */

@@ -14,12 +14,14 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 
 from attached import STRANGER, Attached, as_stranger, refusal
 from obedient import TIMEOUT, Program, need_root, program
-from sonde import (SONDE, Trace, check, install, record, run, scratch,
+from sonde import (SONDE, Trace, build, check, install, record, run, scratch,
                    skip_if_sanitized)
 from harness import Skip, check_equal, main, test
 
@@ -328,6 +330,56 @@ def programs_that_begin_later_join_by_name():
         p.end()
     check_equal(a.end()["processes"], 3, "processes")
     check_equal(len(a.numbers()), 33, "events")
+
+
+# Lives for some 40 ms of its own time, or until it is recorded.
+SHORT = r"""
+#include <sonde/tracepoint.h>
+#include <stdlib.h>
+#include <time.h>
+
+int main(int argc, char **argv)
+{
+	int number = argc > 1 ? atoi(argv[1]) : 0;
+
+	while (!sonde_event_enabled(attach, step) &&
+	       clock() < CLOCKS_PER_SEC / 25)
+		;
+	sonde_event(attach, step, number);
+	return 0;
+}
+"""
+
+
+def _kernel_tells_of_programs():
+    """Whether the proc connector does (sys/execs.h)."""
+    with contextlib.suppress(OSError), socket.socket(
+            socket.AF_NETLINK, socket.SOCK_DGRAM, 11) as s:
+        s.bind((0, 1))
+        s.send(struct.pack("=IHHIIIIIIHHI", 40, 3, 0, 0, 0, 1, 1, 0, 0, 4, 0,
+                           1))
+        s.settimeout(5)
+        run("true")
+        for _ in range(100):
+            if struct.unpack_from("=I", s.recv(4096), 36)[0] == 2:
+                return True
+    return False
+
+
+@test
+def short_programs_are_met_when_they_are_executed():
+    """In a quarter of a second, of which one in six is seen between two looks."""
+    if not _kernel_tells_of_programs():
+        raise Skip("the kernel gives no notice of programs that begin")
+    path = build(SHORT, name="sonde-short")
+    a = Attached("-p", "sonde-short")
+    for i in range(20):
+        check_equal(run(path, str(i)).returncode, 0, "status")
+    summary = a.end()
+    numbers = a.numbers()
+    check(len(numbers) > 10, f"only {numbers} of 20")
+    check_equal(len(set(numbers)), len(numbers), "some twice")
+    check_equal(summary["events_lost"], 0, "lost")
 
 
 @test
