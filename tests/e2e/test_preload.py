@@ -79,7 +79,7 @@ int main(void)
 
 
 def record_hooks(*command):
-    return record(*command, options=["--malloc", "--locks",
+    return record(*command, options=["--malloc", "--locks", "--io",
                                      "--memory", "64M"])
 
 

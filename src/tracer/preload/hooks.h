@@ -80,14 +80,20 @@ SONDE_HIDDEN sonde_hook_function sonde_hook_behind(const char *name,
 #define SONDE_HOOK_BEHIND(name, version) \
 	SONDE_HOOK_BEHIND_AS(name, #name, version)
 /* Of a hook that has another name in C than the program calls it by. */
-#define SONDE_HOOK_BEHIND_AS(hook, name, version)                              \
+#define SONDE_HOOK_BEHIND_AS(hook, name, version)           \
+	__extension__({                                     \
+		static __typeof__(&(hook)) found;           \
+                                                            \
+		SONDE_HOOK_BEHIND_IN(found, name, version); \
+	})
+/* The same, kept in `place`. */
+#define SONDE_HOOK_BEHIND_IN(place, name, version)                             \
 	__extension__({                                                        \
-		static __typeof__(&(hook)) found;                              \
-		__typeof__(&(hook)) is = sonde_load_relaxed(&found);           \
+		__typeof__(place) is = sonde_load_relaxed(&(place));           \
                                                                                \
 		if (sonde_unlikely(!is)) {                                     \
 			is = (__typeof__(is))sonde_hook_behind(name, version); \
-			sonde_store_relaxed(&found, is);                       \
+			sonde_store_relaxed(&(place), is);                     \
 		}                                                              \
 		is;                                                            \
 	})

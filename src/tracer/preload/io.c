@@ -26,13 +26,19 @@
  * What the C library calls by itself isn't seen: stdio writes to its files from
  * inside. Nor is what libsonde and this library call. Hooks have names of their own
  * in C, as headers may make others of those that programs call (open64, __read_chk).
+ *
+ * What is behind them is looked up at the start, unlike that of other hooks: these
+ * calls are allowed where dlsym() isn't, in a signal's handler and between fork() and
+ * exec(), whatever other threads were doing then.
  */
 #include "tracer/preload/hooks.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -138,9 +144,18 @@ static size_t vectors_bytes(const struct iovec *vectors, size_t nr)
 /* clang-format off */
 #define NEEDS_MODE(flags) \
 	((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE)
-#define HOOK(type, name, ...) \
+/* Declared before it is defined, for its type. */
+#define HOOK(type, name, ...)                                       \
+	SONDE_EXPORT type io_##name(__VA_ARGS__) __asm__(#name);    \
+	static __typeof__(&io_##name) behind_##name;                \
+	__attribute__((constructor)) static void find_##name(void)  \
+	{                                                           \
+		void *found = dlsym(RTLD_NEXT, #name);              \
+								    \
+		memcpy(&behind_##name, &found, sizeof(found));      \
+	}                                                           \
 	SONDE_HOOK_AS(type, io_##name, #name, __VA_ARGS__)
-#define BEHIND(name) SONDE_HOOK_BEHIND_AS(io_##name, #name, NULL)
+#define BEHIND(name) SONDE_HOOK_BEHIND_IN(behind_##name, #name, NULL)
 
 /* As many bytes as `size_` says, by a call with the same arguments. */
 #define MOVE(what, name, size_, arguments, ...)                     \
