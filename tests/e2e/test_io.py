@@ -359,7 +359,7 @@ def tracepoints_of_a_program_that_runs_have_no_conditions():
 @test
 def a_request_that_takes_too_long_has_a_snapshot_made():
     """Of events that are recorded, and of such as aren't."""
-    for options in ([], ["-e", "io:read if size > 99"]):
+    for options in ([], ["-e", "io:* if size > 99"]):
         with Home() as home:
             p = Told(program(), str(scratch()))
             directory = home.start(
