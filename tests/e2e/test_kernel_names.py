@@ -128,7 +128,7 @@ def another_boot_has_other_names():
           f"names of another kernel: {found[:5]}")
     check("under another kernel" in done.stderr, done.stderr)
     quiet = printed(trace, "--no-names")
-    check_equal(quiet.stderr, "", "said though no names were wanted")
+    check("names" not in quiet.stderr, f"no names were wanted: {quiet.stderr}")
 
 
 @kernel_test
@@ -138,7 +138,7 @@ def names_can_be_taken_along():
     raw = sites(printed(recording.dir, "--no-names").stdout)
     done = printed(as_of_another_boot(recording))
     named = sites(done.stdout)
-    check_equal(done.stderr, "", "said of names")
+    check("names" not in done.stderr, done.stderr)
     check(sum(n != a for a, n in zip(raw, named)) > 0.9 * len(raw),
           "most have no name")
     for address, name in set(zip(raw, named)):
