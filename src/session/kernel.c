@@ -343,8 +343,10 @@ static size_t fill_env(const struct sonde_session_kernel *kernel,
 }
 
 /* Of the trace's classes, in the order of their numbers; or triggers. */
-static int add_source(struct sonde_session_kernel *kernel,
-		      struct sonde_source *source, bool is_trigger)
+static int add_source(const struct sonde_session_kernel *kernel,
+		      struct sonde_session *session,
+		      struct sonde_source *source, bool is_trigger,
+		      struct sonde_consumer **ret_consumer)
 {
 	char comment[64];
 	struct sonde_consumer_config config = {
@@ -355,32 +357,43 @@ static int add_source(struct sonde_session_kernel *kernel,
 		.name = source->ops->name,
 		.files = source->ops->name,
 	};
-	int rc;
 
 	if (!is_trigger)
-		config.class_id = sonde_session_take_class(kernel->session,
-							   SONDE_CTF_KERNEL);
+		config.class_id =
+			sonde_session_take_class(session, SONDE_CTF_KERNEL);
 	(void)snprintf(comment, sizeof(comment), "the kernel, by %s",
 		       source->ops->name);
-	rc = sonde_session_add(kernel->session, SONDE_CTF_KERNEL, source,
-			       &config, &kernel->consumers[kernel->nr]);
+	return sonde_session_add(session, SONDE_CTF_KERNEL, source, &config,
+				 ret_consumer);
+}
+
+static int add_recorded(struct sonde_session_kernel *kernel,
+			struct sonde_source *source, bool is_trigger)
+{
+	int rc = add_source(kernel, kernel->session, source, is_trigger,
+			    &kernel->consumers[kernel->nr]);
+
 	kernel->nr += !rc;
 	return rc;
 }
 
-static int add_sources(struct sonde_session_kernel *kernel)
+int sonde_session_kernel_create(struct sonde_session_kernel *kernel,
+				struct sonde_session *session)
 {
-	int rc = add_source(kernel, kernel->dump, false);
+	int rc;
 
+	kernel->session = session;
+	/* They are written when the number of the first process is known. */
+	rc = add_recorded(kernel, kernel->dump, false);
 	for (uint32_t i = 0; !rc && i < kernel->set.nr; i++)
-		rc = add_source(kernel, kernel->set.sources[i], false);
+		rc = add_recorded(kernel, kernel->set.sources[i], false);
 	for (uint32_t i = 0; !rc && i < kernel->until.nr; i++)
-		rc = add_source(kernel, kernel->until.sources[i], true);
+		rc = add_recorded(kernel, kernel->until.sources[i], true);
 	return rc;
 }
 
-int sonde_session_kernel_create(struct sonde_session_kernel *kernel, int dir,
-				struct sonde_session *session)
+int sonde_session_kernel_open_trace(const struct sonde_session_kernel *kernel,
+				    int dir, struct sonde_session *session)
 {
 	struct sonde_ctf_env env[7];
 	char own[32];
@@ -390,15 +403,55 @@ int sonde_session_kernel_create(struct sonde_session_kernel *kernel, int dir,
 
 	if (below < 0)
 		return below;
-	kernel->session = session;
 	rc = sonde_session_open_trace(session, SONDE_CTF_KERNEL, below,
 				      SONDE_TRACE_KERNEL, env, nr);
 	(void)close(below); /* the trace has its own */
-	/* They are written when the number of the first process is known. */
-	return rc ? rc : add_sources(kernel);
+	return rc;
+}
+
+/* A trace without the entry is of nobody that readers could tell. */
+static void session_kernel_set_number(struct sonde_output *output,
+				      const char *name, int64_t number)
+{
+	int rc = sonde_ctf_trace_set_number(output->trace, name, number);
+
+	if (rc == -ENOENT)
+		rc = sonde_ctf_trace_sync(output->trace);
+	if (rc)
+		sonde_output_failed(output, rc);
+}
+
+void sonde_session_kernel_end_trace(const struct sonde_session_kernel *kernel,
+				    struct sonde_output *output)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < kernel->set.nr; i++) {
+		const struct sonde_source *source = kernel->set.sources[i];
+		uint64_t ns = source->ops->clock_error_ns ?
+				      source->ops->clock_error_ns(source) :
+				      0;
+
+		if (ns > most)
+			most = ns;
+	}
+	session_kernel_set_number(output, ERROR_ENTRY, (int64_t)most);
 }
 
 /* ---- state ---- */
+
+static void take_state(struct sonde_consumer *consumer,
+		       const struct sonde_source_state *state,
+		       struct sonde_summary *summary)
+{
+	struct sonde_source *dump = sonde_consumer_source(consumer);
+
+	if (dump->ops->take(dump, state))
+		sonde_summary_note(summary,
+				   "the state of the system is recorded in "
+				   "part only: no memory left");
+	(void)sonde_consumer_pass(consumer); /* how full is no matter */
+}
 
 static void dump(struct sonde_session_kernel *kernel, pid_t root,
 		 bool root_only)
@@ -409,13 +462,14 @@ static void dump(struct sonde_session_kernel *kernel, pid_t root,
 		.symbols = kernel->config->symbols && !kernel->has_symbols,
 	};
 
-	if (kernel->dump->ops->take(kernel->dump, &state))
-		sonde_summary_note(kernel->setup.summary,
-				   "the state of the system is recorded in "
-				   "part only: no memory left");
+	take_state(kernel->consumers[0], &state, kernel->setup.summary);
 	kernel->has_symbols = true;
-	(void)sonde_consumer_pass(
-		kernel->consumers[0]); /* how full is no matter */
+}
+
+/* Whose files and mappings are dumped: 0 for everybody's. */
+static pid_t dump_root(const struct sonde_session_kernel *kernel)
+{
+	return kernel->config->whole_machine ? 0 : kernel->root;
 }
 
 /* Until a process of ours has executed the program, it runs our own file. */
@@ -465,26 +519,6 @@ sonde_session_kernel_ring_bytes(const struct sonde_session_kernel *kernel)
 
 /* ---- life ---- */
 
-/* Whose files and mappings are dumped: 0 for everybody's. */
-static pid_t dump_root(const struct sonde_session_kernel *kernel)
-{
-	return kernel->config->whole_machine ? 0 : kernel->root;
-}
-
-/* A trace without the entry is of nobody that readers could tell. */
-static void session_kernel_set_number(struct sonde_session_kernel *kernel,
-				      const char *name, int64_t number)
-{
-	struct sonde_output *output =
-		sonde_session_output(kernel->session, SONDE_CTF_KERNEL);
-	int rc = sonde_ctf_trace_set_number(output->trace, name, number);
-
-	if (rc == -ENOENT)
-		rc = sonde_ctf_trace_sync(output->trace);
-	if (rc)
-		sonde_output_failed(output, rc);
-}
-
 int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
 			       struct sonde_source_error *error)
 {
@@ -494,7 +528,9 @@ int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
 		return rc;
 	kernel->started = true;
 	kernel->root = root;
-	session_kernel_set_number(kernel, ROOT_ENTRY, root);
+	session_kernel_set_number(sonde_session_output(kernel->session,
+						       SONDE_CTF_KERNEL),
+				  ROOT_ENTRY, root);
 	dump(kernel, dump_root(kernel), false);
 	return 0;
 }
@@ -506,28 +542,29 @@ void sonde_session_kernel_saw_process(struct sonde_session_kernel *kernel,
 		dump(kernel, pid, true);
 }
 
-static void tell_unfollowed(struct sonde_session_kernel *kernel,
-			    struct sonde_source *source)
+static void tell_unfollowed(struct sonde_source *source,
+			    struct sonde_summary *summary)
 {
 	const struct sonde_source_ops *ops = source->ops;
 	uint64_t nr = ops->unfollowed ? ops->unfollowed(source) : 0;
 
 	if (nr)
-		sonde_summary_note(kernel->setup.summary,
+		sonde_summary_note(summary,
 				   "%s: %" PRIu64 " processes that the program "
 				   "started are not recorded: there was no "
 				   "room for them in the table of processes",
 				   ops->name, nr);
 }
 
-static void tell_unseen(struct sonde_session_kernel *kernel,
-			struct sonde_source *source)
+static void tell_unseen(const struct sonde_session_kernel *kernel,
+			struct sonde_source *source,
+			struct sonde_summary *summary)
 {
 	const struct sonde_source_ops *ops = source->ops;
 	uint64_t nr = ops->unseen ? ops->unseen(source) : 0;
 
 	if (nr && wants_all_switches(kernel))
-		sonde_summary_note(kernel->setup.summary,
+		sonde_summary_note(summary,
 				   "switches of threads are missing in %" PRIu64
 				   " places: the kernel did not tell of them; "
 				   "who ran there is unknown ('sonde check' "
@@ -556,23 +593,19 @@ static void tell_unread(struct sonde_session_kernel *kernel,
 	}
 }
 
-static uint64_t finish_source(struct sonde_session_kernel *kernel, uint32_t i)
+static void finish_source(struct sonde_session_kernel *kernel, uint32_t i)
 {
 	struct sonde_source *source =
 		sonde_consumer_source(kernel->consumers[i]);
-	const struct sonde_source_ops *ops = source->ops;
 
 	sonde_session_remove(kernel->session, kernel->consumers[i]);
-	tell_unfollowed(kernel, source);
-	tell_unseen(kernel, source);
+	tell_unfollowed(source, kernel->setup.summary);
+	tell_unseen(kernel, source, kernel->setup.summary);
 	tell_unread(kernel, source);
-	return ops->clock_error_ns ? ops->clock_error_ns(source) : 0;
 }
 
 void sonde_session_kernel_finish(struct sonde_session_kernel *kernel)
 {
-	uint64_t error_ns = 0;
-
 	if (!kernel->started)
 		return;
 	kernel->started = false;
@@ -582,13 +615,64 @@ void sonde_session_kernel_finish(struct sonde_session_kernel *kernel)
 	for (uint32_t i = 0; i < kernel->nr; i++)
 		sonde_consumer_stop(kernel->consumers[i]);
 	/* What was waited for is of no matter. */
-	for (uint32_t i = 0; i < 1 + kernel->set.nr; i++) {
-		uint64_t ns = finish_source(kernel, i);
+	for (uint32_t i = 0; i < 1 + kernel->set.nr; i++)
+		finish_source(kernel, i);
+	sonde_session_kernel_end_trace(kernel,
+				       sonde_session_output(kernel->session,
+							    SONDE_CTF_KERNEL));
+}
 
-		if (ns > error_ns)
-			error_ns = ns;
+/* By a source of its own, since what has been told is counted. */
+static void copy_state(const struct sonde_session_kernel *kernel,
+		       struct sonde_session *copy,
+		       struct sonde_summary *summary)
+{
+	const struct sonde_source_state state = {
+		.root = dump_root(kernel),
+		.symbols = kernel->config->symbols,
+	};
+	struct sonde_source_error error = { "" };
+	struct sonde_source_config config;
+	struct sonde_consumer *consumer;
+	struct sonde_source *source = NULL;
+	int rc;
+
+	describe_config(&kernel->setup, &config);
+	rc = sonde_source_statedump.open(&config, &source, &error);
+	if (!rc)
+		rc = add_source(kernel, copy, source, false, &consumer);
+	if (!rc)
+		rc = sonde_session_start(copy, 0, &error);
+	if (!rc) {
+		take_state(consumer, &state, summary);
+		sonde_session_remove(copy, consumer);
+	} else {
+		sonde_summary_note(
+			summary, "the state of the system is not in it: %s",
+			*error.text ? error.text : strerrordesc_np(-rc));
 	}
-	session_kernel_set_number(kernel, ERROR_ENTRY, (int64_t)error_ns);
+	if (source)
+		source->ops->close(source);
+}
+
+int sonde_session_kernel_snapshot(const struct sonde_session_kernel *kernel,
+				  struct sonde_session *copy)
+{
+	struct sonde_output *output =
+		sonde_session_output(copy, SONDE_CTF_KERNEL);
+	int rc =
+		sonde_session_snapshot(kernel->session, SONDE_CTF_KERNEL, copy);
+
+	if (rc)
+		return rc;
+	copy_state(kernel, copy, output->summary);
+	for (uint32_t i = 0; i < kernel->set.nr; i++) {
+		tell_unfollowed(kernel->set.sources[i], output->summary);
+		tell_unseen(kernel, kernel->set.sources[i], output->summary);
+	}
+	session_kernel_set_number(output, ROOT_ENTRY, kernel->root);
+	sonde_session_kernel_end_trace(kernel, output);
+	return 0;
 }
 
 void sonde_session_kernel_close(struct sonde_session_kernel *kernel)

@@ -48,9 +48,14 @@ int sonde_session_kernel_open(const struct sonde_session_kernel_setup *setup,
 #define SONDE_TRACE_KERNEL "kernel"
 #define SONDE_TRACE_USER   "user"
 
-/* Makes the directory for the trace in `dir`, and the trace, which is the
- * session's; the sources are added to it. 0 or -errno. */
-int sonde_session_kernel_create(struct sonde_session_kernel *kernel, int dir,
+/* Makes the directory for the trace in `dir`, and the trace, of any session that
+ * has what this one has. 0 or -errno. */
+int sonde_session_kernel_open_trace(const struct sonde_session_kernel *kernel,
+				    int dir, struct sonde_session *session);
+
+/* The session that records has its trace: the sources are added to it. 0 or
+ * -errno. */
+int sonde_session_kernel_create(struct sonde_session_kernel *kernel,
 				struct sonde_session *session);
 
 /* Records from now on, the state of the system first; `root` and its
@@ -74,6 +79,15 @@ void sonde_session_kernel_saw_process(struct sonde_session_kernel *kernel,
 /* Stops, writes what is left, adds to the summary. The trace is still open, for
  * its clock to be set. */
 void sonde_session_kernel_finish(struct sonde_session_kernel *kernel);
+
+/* Overwrite mode: what the sources hold now, and the state of the system as it is,
+ * go to the trace of `copy` (sonde_session_snapshot()); all goes on. 0 or -errno. */
+int sonde_session_kernel_snapshot(const struct sonde_session_kernel *kernel,
+				  struct sonde_session *copy);
+
+/* The output's trace is about to be closed: how far its clock may be off. */
+void sonde_session_kernel_end_trace(const struct sonde_session_kernel *kernel,
+				    struct sonde_output *output);
 
 /* Closes the sources; leaves nothing in the system. NULL is fine. */
 void sonde_session_kernel_close(struct sonde_session_kernel *kernel);

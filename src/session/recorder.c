@@ -447,31 +447,20 @@ static int open_kernel(struct sonde_recorder *r,
 	return 0;
 }
 
-/* DIR/kernel and DIR/user, or DIR alone. */
 static int make_traces(struct sonde_recorder *r)
 {
 	const struct sonde_recorder_config *config = r->config;
-	int dir;
 	int rc;
 
 	if (sonde_session_counts(config->session))
 		return 0;
-	if (config->session->rotates)
-		return sonde_recorder_start_chunks(r);
-	if (!r->kernel)
-		return sonde_session_open_trace(r->session, SONDE_CTF_PROGRAMS,
-						config->dir, config->directory,
-						NULL, 0);
-	rc = sonde_session_kernel_create(r->kernel, config->dir, r->session);
-	if (rc || !sonde_session_has_programs(config->session))
-		return rc;
-	dir = sonde_place_make_below(config->dir, SONDE_TRACE_USER, false);
-	if (dir < 0)
-		return dir;
-	rc = sonde_session_open_trace(r->session, SONDE_CTF_PROGRAMS, dir,
-				      SONDE_TRACE_USER, NULL, 0);
-	(void)close(dir); /* the trace has its own */
-	return rc;
+	rc = config->session->rotates ?
+		     sonde_recorder_start_chunks(r) :
+		     sonde_recorder_open_traces(r, r->session, config->dir,
+						config->directory);
+	return rc || !r->kernel ?
+		       rc :
+		       sonde_session_kernel_create(r->kernel, r->session);
 }
 
 /* The session goes through all sources. */

@@ -390,6 +390,12 @@ int sonde_recorder_change(struct sonde_recorder *r,
 int sonde_recorder_watch(struct sonde_recorder *r, int fd,
 			 enum sonde_recorder_event event, uint32_t index);
 
+/* The session's traces in `dir`, which is called `name`: kernel and user below it,
+ * or the programs' alone. 0 or -errno. */
+int sonde_recorder_open_traces(const struct sonde_recorder *r,
+			       struct sonde_session *session, int dir,
+			       const char *name);
+
 /* Reads all rings, and has in the trace what was in them when it began. */
 void sonde_recorder_read(struct sonde_recorder *r);
 

@@ -13,25 +13,39 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static int write_copy(struct sonde_recorder *r, struct sonde_session *copy,
-		      int dir, const char *path)
+static int copy_programs(struct sonde_recorder *r, struct sonde_session *copy)
 {
-	struct sonde_ctf_trace *trace;
-	struct sonde_timebase timebase = r->timebase;
 	struct sonde_recorder_state state;
-	int rc = sonde_session_open_trace(copy, SONDE_CTF_PROGRAMS, dir, path,
-					  NULL, 0);
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!sonde_session_output(copy, SONDE_CTF_PROGRAMS)->trace)
+		return 0;
 	/* First what goes on changing. */
 	rc = sonde_session_snapshot(r->session, SONDE_CTF_PROGRAMS, copy);
 	if (rc)
 		return rc;
 	sonde_recorder_copy_state(r, copy, &state);
 	sonde_recorder_close_state(&state);
-	trace = sonde_session_output(copy, SONDE_CTF_PROGRAMS)->trace;
-	return sonde_timebase_finish(&timebase, &trace, 1);
+	return 0;
+}
+
+static int write_copy(struct sonde_recorder *r, struct sonde_session *copy,
+		      int dir, const char *path)
+{
+	struct sonde_timebase timebase = r->timebase;
+	struct sonde_ctf_trace *traces[2];
+	int rc = sonde_recorder_open_traces(r, copy, dir, path);
+
+	/* Its rings are as large for many more events. */
+	if (!rc && r->kernel)
+		rc = sonde_session_kernel_snapshot(r->kernel, copy);
+	if (!rc)
+		rc = copy_programs(r, copy);
+	if (rc)
+		return rc;
+	traces[0] = sonde_session_output(copy, SONDE_CTF_PROGRAMS)->trace;
+	traces[1] = sonde_session_output(copy, SONDE_CTF_KERNEL)->trace;
+	return sonde_timebase_finish(&timebase, traces, 2);
 }
 
 static void note_left_out(const struct sonde_recorder *r,
@@ -44,10 +58,6 @@ static void note_left_out(const struct sonde_recorder *r,
 			"their last events are in %.500s",
 			r->summary.nr_processes - r->nr_programs,
 			r->config->directory);
-	if (r->kernel)
-		sonde_summary_note(summary,
-				   "kernel events can't be read while they are "
-				   "recorded: none is in the snapshot");
 }
 
 int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recorder_steps.c - see recorder_parts.h: what other parts of the recorder have
- * done: a descriptor waited for, all rings read, the recording ended. They know of
- * none of those.
+ * done: a descriptor waited for, all rings read, traces opened, the recording ended.
+ * They know of none of those.
  *
  * A recording ends once; where the front holds hooks, it is asked to take them out
  * first, and is waited for HOLDER_NS at most.
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/time.h"
 #include "session/start_hooks.h"
@@ -28,6 +29,28 @@ int sonde_recorder_watch(struct sonde_recorder *r, int fd,
 	};
 
 	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+int sonde_recorder_open_traces(const struct sonde_recorder *r,
+			       struct sonde_session *session, int dir,
+			       const char *name)
+{
+	int below;
+	int rc;
+
+	if (!r->kernel)
+		return sonde_session_open_trace(session, SONDE_CTF_PROGRAMS,
+						dir, name, NULL, 0);
+	rc = sonde_session_kernel_open_trace(r->kernel, dir, session);
+	if (rc || !sonde_session_has_programs(r->config->session))
+		return rc;
+	below = sonde_place_make_below(dir, SONDE_TRACE_USER, false);
+	if (below < 0)
+		return below;
+	rc = sonde_session_open_trace(session, SONDE_CTF_PROGRAMS, below,
+				      SONDE_TRACE_USER, NULL, 0);
+	(void)close(below); /* the trace has its own */
+	return rc;
 }
 
 /* ---- who holds hooks ---- */

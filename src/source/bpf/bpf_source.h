@@ -71,11 +71,10 @@ struct bpf_stream {
 	struct sonde_ring_chunk raw; /* what was peeked at, in the ring */
 	struct bpf_late late;
 	struct bpf_late ahead; /* behind that */
-	unsigned char *copy;   /* bpf_late_room() */
+	unsigned char *copy;   /* bpf_late_room(), twice */
 	uint64_t at;           /* events before the cursor */
 	uint64_t delivered;
 	uint64_t overwritten;
-	bool is_rewound;
 	bool is_empty; /* it has no ring */
 };
 
@@ -108,7 +107,7 @@ struct bpf_source {
 	struct bpf_link *links[SONDE_BPF_LINKS_MAX];
 	uint32_t nr_links;
 	int mark_fd;
-	uint64_t missed;
+	uint64_t missed; /* when they were detached */
 
 	/* memory (rings.c); mappings of ours */
 	struct sonde_bpf_geometry geometry;
@@ -179,7 +178,8 @@ int bpf_late_add(struct bpf_source *source, struct bpf_event *event,
 /* After the streams are known. */
 int bpf_late_init(struct bpf_source *source);
 size_t bpf_late_room(const struct bpf_source *source);
-/* What was peeked at becomes a copy of what is wanted of it: 1 or -EPROTO. */
+/* What was peeked at becomes a copy of what is wanted of it: 1, -EPROTO, or
+ * -ESTALE: a program was faster (overwrite mode). */
 int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 		  uint32_t cpu, struct sonde_ring_chunk *chunk);
 
@@ -203,8 +203,10 @@ void bpf_object_patch(const struct bpf_source *source, const uint32_t *consts,
 int bpf_object_explain(const struct bpf_source *source,
 		       struct sonde_source_error *error, int rc,
 		       const char *what);
-/* Events that happened while their program could not run. */
+/* Events that happened while their program could not run: of an object's programs,
+ * and of all. */
 uint64_t bpf_object_missed(struct bpf_object *object);
+uint64_t bpf_missed_by_programs(const struct bpf_source *source);
 struct bpf_map *bpf_object_map(struct bpf_object *object, const char *name);
 /* Runs the program `mark` on a CPU, in an interrupt. 0 or -errno. */
 int bpf_object_mark(struct bpf_source *source, uint32_t cpu);
@@ -221,8 +223,9 @@ int bpf_probes_load(struct bpf_source *source,
 		    struct sonde_source_error *error);
 /* Once memory is mapped, and nothing is recorded yet. */
 void bpf_probes_begin(struct bpf_source *source);
-/* What their programs missed. */
-uint64_t bpf_probes_detach(struct bpf_source *source);
+void bpf_probes_detach(struct bpf_source *source);
+/* What their programs missed, so far. */
+uint64_t bpf_probes_missed(const struct bpf_source *source);
 /* What is shared of them (probes.h) is as it is now. */
 void bpf_probes_tick(struct bpf_source *source);
 /* Conditions of the i-th that met memory which can't be read; after detach. */

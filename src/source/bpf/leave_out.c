@@ -71,6 +71,20 @@ static size_t read_record(const struct bpf_source *source,
 
 /* ---- chunks ---- */
 
+/* What a program may be writing to isn't looked at: copies are. Returns where the
+ * chunk's bytes are, or NULL if it was faster. */
+static const unsigned char *hold_still(const struct bpf_source *source,
+				       const struct bpf_stream *stream,
+				       const struct sonde_ring_chunk *chunk)
+{
+	unsigned char *held = stream->copy + bpf_late_room(source);
+
+	if (!source->consts[SONDE_BPF_IS_OVERWRITE])
+		return chunk->data;
+	memcpy(held, chunk->data, chunk->size);
+	return sonde_ring_verify(&stream->reader, chunk) ? held : NULL;
+}
+
 int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 		  uint32_t cpu, struct sonde_ring_chunk *chunk)
 {
@@ -79,16 +93,18 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 		.at = stream->copy,
 		.end = stream->copy + bpf_late_room(source),
 	};
+	const unsigned char *data = hold_still(source, stream, chunk);
 
+	if (!data)
+		return -ESTALE;
 	if (chunk->first)
 		late.read = late.written = chunk->ts_begin;
 	sonde_packer_open(&packer, late.written);
 	stream->raw = *chunk;
 	for (size_t at = 0; at < chunk->size;) {
 		struct record record;
-		size_t bytes =
-			read_record(source, chunk->data + at, chunk->size - at,
-				    late.read, &record);
+		size_t bytes = read_record(source, data + at, chunk->size - at,
+					   late.read, &record);
 
 		if (!bytes || !sonde_packer_fits(&packer, record.size))
 			return -EPROTO;
@@ -145,7 +161,7 @@ int bpf_late_init(struct bpf_source *source)
 
 		if (stream->is_empty)
 			continue;
-		stream->copy = malloc(bpf_late_room(source));
+		stream->copy = malloc(2 * bpf_late_room(source));
 		if (!stream->copy)
 			rc = -ENOMEM;
 	}

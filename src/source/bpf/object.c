@@ -631,13 +631,18 @@ uint64_t bpf_object_missed(struct bpf_object *object)
 	return missed;
 }
 
+uint64_t bpf_missed_by_programs(const struct bpf_source *source)
+{
+	return bpf_object_missed(source->object) + bpf_probes_missed(source);
+}
+
 void bpf_object_detach(struct bpf_source *source)
 {
-	source->missed = bpf_probes_detach(source);
+	bpf_probes_detach(source);
 	while (source->nr_links)
 		/* It says no more than that the descriptor was closed. */
 		(void)bpf_link__destroy(source->links[--source->nr_links]);
-	source->missed += bpf_object_missed(source->object);
+	source->missed = bpf_missed_by_programs(source);
 }
 
 int bpf_object_mark(struct bpf_source *source, uint32_t cpu)

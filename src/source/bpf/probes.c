@@ -832,10 +832,8 @@ void bpf_probes_tick(struct bpf_source *source)
 		total_variables(source);
 }
 
-uint64_t bpf_probes_detach(struct bpf_source *source)
+void bpf_probes_detach(struct bpf_source *source)
 {
-	uint64_t missed = 0;
-
 	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
 	     i++) {
 		/* It says no more than that the descriptor was closed. */
@@ -847,12 +845,20 @@ uint64_t bpf_probes_detach(struct bpf_source *source)
 		if (source->probes[i].state)
 			source->probes[i].faults = sonde_load_relaxed(
 				&source->probes[i].state->faults);
-		if (source->probes[i].load.object)
-			missed += bpf_object_missed(
-				source->probes[i].load.object);
 	}
 	if (source->probes)
 		total_variables(source);
+}
+
+uint64_t bpf_probes_missed(const struct bpf_source *source)
+{
+	uint64_t missed = 0;
+
+	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
+	     i++)
+		if (source->probes[i].load.object)
+			missed += bpf_object_missed(
+				source->probes[i].load.object);
 	return missed;
 }
 

@@ -317,16 +317,21 @@ static int bpf_peek(struct sonde_source *base, uint32_t index,
 	return rc;
 }
 
+/* Of what was delivered before and is again, nothing is counted anew. */
 static void bpf_advance(struct sonde_source *base, uint32_t index,
 			const struct sonde_ring_chunk *chunk)
 {
 	struct bpf_source *source = source_of(base);
 	struct bpf_stream *stream = &source->streams[index];
 
-	if (chunk->first)
+	if (chunk->first && chunk->events_before > stream->at) {
+		stream->overwritten += chunk->events_before - stream->at;
 		stream->at = chunk->events_before;
-	stream->delivered += chunk->events - stream->at;
-	stream->at = chunk->events;
+	}
+	if (chunk->events > stream->at) {
+		stream->delivered += chunk->events - stream->at;
+		stream->at = chunk->events;
+	}
 	if (source->has_late)
 		stream->late = stream->ahead;
 	sonde_ring_advance(&stream->reader,
@@ -335,24 +340,23 @@ static void bpf_advance(struct sonde_source *base, uint32_t index,
 		sonde_ring_release(&stream->reader);
 }
 
+/* What was left out of an earlier reading counts as overwritten if it has been
+ * since: nobody can tell any more. */
 static int bpf_rewind(struct sonde_source *base, uint32_t index)
 {
 	struct bpf_stream *stream = &source_of(base)->streams[index];
-	struct sonde_ring_chunk chunk;
-	int rc;
 
 	if (stream->is_empty)
 		return 0;
-	rc = sonde_ring_rewind(&stream->reader);
-	if (rc <= 0)
-		return rc;
-	rc = sonde_ring_peek(&stream->reader, &chunk);
-	if (rc < 0)
-		return rc;
-	/* Opened, and nothing in it: then there was nothing before either. */
-	if (rc)
-		stream->overwritten = chunk.events_before;
-	return 1;
+	stream->late = (struct bpf_late){ 0 };
+	return sonde_ring_rewind(&stream->reader);
+}
+
+static bool bpf_verify(const struct sonde_source *base, uint32_t index,
+		       const struct sonde_ring_chunk *chunk)
+{
+	return sonde_ring_verify(&source_of_const(base)->streams[index].reader,
+				 chunk);
 }
 
 static uint64_t bpf_capacity(const struct sonde_source *base, uint32_t index)
@@ -368,7 +372,8 @@ static uint64_t bpf_capacity(const struct sonde_source *base, uint32_t index)
 static void bpf_counts(struct sonde_source *base, uint32_t index,
 		       struct sonde_source_counts *ret_counts)
 {
-	const struct bpf_stream *stream = &source_of(base)->streams[index];
+	const struct bpf_source *source = source_of(base);
+	const struct bpf_stream *stream = &source->streams[index];
 	struct sonde_ring_totals totals;
 
 	/* A ring that contradicts itself has its counters still. */
@@ -378,13 +383,16 @@ static void bpf_counts(struct sonde_source *base, uint32_t index,
 		.lost_full = totals.discarded_full,
 		.lost_size = totals.discarded_size,
 		.overwritten = stream->overwritten,
+		/* How many of them are wanted, only reading tells. */
+		.committed = source->has_late ? 0 : totals.committed,
 	};
 }
 
 static uint64_t bpf_missed(struct sonde_source *base)
 {
 	const struct bpf_source *source = source_of(base);
-	uint64_t missed = source->missed;
+	uint64_t missed = source->is_started ? bpf_missed_by_programs(source) :
+					       source->missed;
 
 	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
 		missed += sonde_load_relaxed(&source->cpus[i].lost_deep);
@@ -426,6 +434,7 @@ const struct sonde_source_ops sonde_source_bpf = {
 	.peek = bpf_peek,
 	.advance = bpf_advance,
 	.rewind = bpf_rewind,
+	.verify = bpf_verify,
 	.capacity = bpf_capacity,
 	.counts = bpf_counts,
 	.missed = bpf_missed,

@@ -350,7 +350,8 @@ static void create(struct sonde_session_kernel *kernel)
 	assert_non_null(session);
 	assert_int_equal(sonde_place_make(scratch.trace, &place, &words), 0);
 	assert_int_equal(
-		sonde_session_kernel_create(kernel, place.dir, session), 0);
+		sonde_session_kernel_open_trace(kernel, place.dir, session), 0);
+	assert_int_equal(sonde_session_kernel_create(kernel, session), 0);
 	sonde_place_close(&place);
 }
 
