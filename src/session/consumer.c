@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "session/kept.h"
 #include "types/desc.h"
 
 #define NAME_CHARS  64
@@ -30,6 +31,7 @@ enum consumer_state {
 
 struct consumer_stream {
 	struct sonde_ctf_stream *stream; /* NULL: not opened */
+	struct sonde_kept *kept;         /* of what is read once; or NULL */
 	uint64_t next_seq; /* of the sub-buffer after the last one begun */
 	uint64_t seen;
 	uint64_t recorded;
@@ -61,6 +63,7 @@ struct sonde_consumer {
 	bool broken;
 	bool has_happened;
 	bool told_of_passing; /* that something was lost for want of means */
+	bool is_copy;         /* for a snapshot; what is kept is another's */
 	/* The one that goes on, and the one that ends or is yet to begin. */
 	struct consumer_goal *goal, *other;
 	struct consumer_goal goals[2];
@@ -496,7 +499,9 @@ static int take_next(struct sonde_consumer *consumer, uint32_t i,
 		     struct sonde_ring_chunk *chunk)
 {
 	const struct sonde_source_ops *ops = consumer->source->ops;
-	int rc = ops->peek(consumer->source, i, chunk);
+	struct sonde_kept *kept = consumer->streams[i].kept;
+	int rc = kept ? sonde_kept_peek(kept, chunk) :
+			ops->peek(consumer->source, i, chunk);
 
 	if (rc <= 0)
 		return rc;
@@ -505,7 +510,10 @@ static int take_next(struct sonde_consumer *consumer, uint32_t i,
 	rc = take_chunk(consumer, i, chunk);
 	if (rc)
 		return rc;
-	ops->advance(consumer->source, i, chunk);
+	if (kept)
+		sonde_kept_advance(kept);
+	else
+		ops->advance(consumer->source, i, chunk);
 	if (consumer->streams[i].is_behind || consumer->streams[i].begins)
 		ops->part(consumer->source, i);
 	return 1;
@@ -563,21 +571,45 @@ static uint32_t consume(struct sonde_consumer *consumer, bool all)
 	return most;
 }
 
+/* What the source has goes to what is kept of it. 1, 0 or -EPROTO. */
+static int fetch(struct sonde_consumer *consumer, uint32_t i)
+{
+	const struct sonde_source_ops *ops = consumer->source->ops;
+	struct sonde_kept *kept = consumer->streams[i].kept;
+	uint64_t most = 2 * ops->capacity(consumer->source, i);
+	int rc = ops->rewind(consumer->source, i);
+
+	for (uint64_t passed = 0; rc > 0 && passed <= most;) {
+		struct sonde_ring_chunk chunk;
+
+		rc = ops->peek(consumer->source, i, &chunk);
+		if (rc <= 0)
+			break;
+		sonde_kept_add(kept, &chunk);
+		ops->advance(consumer->source, i, &chunk);
+		passed += chunk.size ? chunk.size : CAUGHT_UP_BYTES;
+	}
+	sonde_kept_rewind(kept);
+	return rc < 0 ? rc : 1;
+}
+
 /* Overwrite mode: what is left in the buffers, oldest first. */
 static void save(struct sonde_consumer *consumer)
 {
-	const struct sonde_source_ops *ops = consumer->source->ops;
-
 	for (uint32_t i = 0; i < consumer->nr_streams && !consumer->broken;
 	     i++) {
-		int rc = ops->rewind(consumer->source, i);
+		struct consumer_stream *stream = &consumer->streams[i];
+		int rc = stream->kept ?
+				 fetch(consumer, i) :
+				 consumer->source->ops->rewind(consumer->source,
+							       i);
 
-		if (rc < 0)
-			give_up(consumer, i, "it has damaged its trace memory");
-		else if (rc)
+		if (rc > 0 || stream->kept)
 			(void)consume_stream(consumer, i, true); /* how full
 								    is past
 								    interest */
+		if (rc < 0)
+			give_up(consumer, i, "it has damaged its trace memory");
 	}
 }
 
@@ -641,6 +673,17 @@ void sonde_consumer_count(const struct sonde_consumer *consumer,
 	}
 }
 
+/* Also what shows in no gap yet. */
+static uint64_t overwritten_by_now(const struct sonde_consumer *consumer,
+				   uint32_t i)
+{
+	const struct sonde_kept *kept = consumer->streams[i].kept;
+	struct sonde_source_counts counts;
+
+	source_counts(consumer, i, &counts);
+	return counts.overwritten + (kept ? sonde_kept_dropped(kept) : 0);
+}
+
 /* Where reading would begin: how many events were committed before. False if
  * there is nothing. */
 static bool find_oldest(struct sonde_consumer *consumer, uint32_t i,
@@ -649,6 +692,10 @@ static bool find_oldest(struct sonde_consumer *consumer, uint32_t i,
 	const struct sonde_source_ops *ops = consumer->source->ops;
 	struct sonde_ring_chunk chunk;
 
+	if (ops->is_read_once) {
+		*ret_before = overwritten_by_now(consumer, i);
+		return true;
+	}
 	if (ops->rewind(consumer->source, i) <= 0 ||
 	    ops->peek(consumer->source, i, &chunk) <= 0 || !chunk.first)
 		return false;
@@ -665,6 +712,8 @@ void sonde_consumer_survey(struct sonde_consumer *consumer,
 	if (consumer->state != CONSUMER_STARTED || consumer->broken ||
 	    consumer->config.is_trigger || consumer->source->ops->is_state)
 		return;
+	if (consumer->source->ops->tick)
+		consumer->source->ops->tick(consumer->source);
 	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
 		uint64_t from = consumer->streams[i].seen;
 
@@ -754,13 +803,15 @@ static void finish_stream(struct sonde_consumer *consumer, uint32_t i,
 			  uint64_t extra)
 {
 	struct consumer_stream *stream = &consumer->streams[i];
+	uint64_t overwritten = overwritten_by_now(consumer, i);
 	struct sonde_source_counts counts;
 	uint64_t nr_missing;
 
 	source_counts(consumer, i, &counts);
-	/* What was overwritten behind the last chunk shows in no gap. */
-	if (counts.overwritten > stream->overwritten)
-		stream->overwritten = counts.overwritten;
+	/* What was overwritten behind the last chunk shows in no gap; and is
+	 * behind the end of a copy. */
+	if (!consumer->is_copy && overwritten > stream->overwritten)
+		stream->overwritten = overwritten;
 	if (!consumer->config.is_apart)
 		add_to_summary(consumer, stream, &counts);
 	nr_missing = missing(stream, nr_discarded(&counts) + extra);
@@ -817,6 +868,9 @@ static void free_consumer(struct sonde_consumer *consumer)
 		return;
 	goal_fini(&consumer->goals[0]);
 	goal_fini(&consumer->goals[1]);
+	for (uint32_t i = 0; i < consumer->nr_streams && !consumer->is_copy;
+	     i++)
+		sonde_kept_free(consumer->streams[i].kept);
 	free(consumer);
 }
 
@@ -1010,28 +1064,66 @@ void sonde_consumer_finish(struct sonde_consumer *consumer)
 	free_consumer(consumer);
 }
 
-int sonde_consumer_snapshot(struct sonde_consumer *consumer,
-			    struct sonde_output *output)
+/* From now on, until the end. */
+static int keep_streams(struct sonde_consumer *consumer)
 {
 	const struct sonde_source_ops *ops = consumer->source->ops;
+
+	for (uint32_t i = 0; ops->is_read_once && i < consumer->nr_streams;
+	     i++) {
+		struct sonde_kept **kept = &consumer->streams[i].kept;
+
+		if (!*kept)
+			*kept = sonde_kept_new(
+				ops->capacity(consumer->source, i));
+		if (!*kept)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Of the same source, nothing of which it has read. -ENOMEM, or the output's. */
+static int consumer_copy(const struct sonde_consumer *consumer,
+			 struct sonde_output *output,
+			 struct sonde_consumer **ret_copy)
+{
 	struct sonde_consumer_config config = consumer->config;
 	struct sonde_consumer *copy;
 	int rc;
 
-	if (consumer->state != CONSUMER_STARTED || consumer->broken ||
-	    config.is_trigger)
-		return 0;
-	if (!is_kept(consumer) || !ops->verify)
-		return -EOPNOTSUPP;
 	config.comment = config.name = consumer->name;
 	config.files = consumer->files;
 	rc = sonde_consumer_new(output, consumer->source, &config, &copy);
 	if (rc)
 		return rc;
+	copy->is_copy = true;
 	reset(copy, consumer->start);
-	for (uint32_t i = 0; i < copy->nr_streams; i++)
+	for (uint32_t i = 0; i < copy->nr_streams; i++) {
 		copy->streams[i].seen = consumer->streams[i].seen;
+		copy->streams[i].kept = consumer->streams[i].kept;
+	}
 	copy->state = CONSUMER_STARTED;
+	*ret_copy = copy;
+	return 0;
+}
+
+int sonde_consumer_snapshot(struct sonde_consumer *consumer,
+			    struct sonde_output *output)
+{
+	const struct sonde_source_ops *ops = consumer->source->ops;
+	struct sonde_consumer *copy;
+	int rc;
+
+	if (consumer->state != CONSUMER_STARTED || consumer->broken ||
+	    consumer->config.is_trigger)
+		return 0;
+	if (!is_kept(consumer) || (!ops->verify && !ops->is_read_once))
+		return -EOPNOTSUPP;
+	rc = keep_streams(consumer);
+	if (!rc)
+		rc = consumer_copy(consumer, output, &copy);
+	if (rc)
+		return rc;
 	if (ops->tick)
 		ops->tick(consumer->source);
 	save(copy);

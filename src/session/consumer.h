@@ -15,7 +15,8 @@
  *	6. advance
  *
  * In overwrite mode nothing is read before finish, but for state dumps; a
- * snapshot reads without an end of it.
+ * snapshot reads without an end of it. What a source gives once only is kept then,
+ * for the next snapshot and the end (session/kept.h), and read from there.
  *
  * Accounts, per stream: `seen` is the number of events committed up to where
  * the stream has been read. Each step from one value of it to the next is

@@ -190,6 +190,9 @@ struct sonde_source_ops {
 	/* It delivers state, when it is told to, and no event that was selected:
 	 * to be read at once, whatever the mode. */
 	bool is_state;
+	/* Overwrite mode: it can be read before stop, too, after rewind, and what
+	 * was read is gone from its buffers: who wants it again keeps it. */
+	bool is_read_once;
 
 	/*
 	 * Get ready, with nothing recorded yet. 0; -ENODATA if it has no event

@@ -354,6 +354,7 @@ static void module_counts(struct sonde_source *base, uint32_t index,
 
 const struct sonde_source_ops sonde_source_modules = {
 	.name = "modules",
+	.is_read_once = true,
 	.open = module_open,
 	.nr_events = module_nr_events,
 	.event = module_event,

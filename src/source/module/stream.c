@@ -194,8 +194,8 @@ void module_stream_advance(struct module_stream *stream)
 
 int module_stream_rewind(struct module_stream *stream)
 {
-	/* Nobody writes any more; what is left of the current sub-buffer is
-	 * closed, so that it can be taken. */
+	/* What is in the current sub-buffer is closed, so that it can be
+	 * taken. */
 	if (stream->system->ioctl(stream->fd, SONDE_KMOD_FLUSH, NULL) < 0)
 		return -EPROTO;
 	return 1;

@@ -671,6 +671,9 @@ static void tracefs_counts(struct sonde_source *source, uint32_t stream,
 {
 	sonde_tracefs_stream_count(&tracefs_of(source)->streams[stream],
 				   ret_counts);
+	/* How many of them are wanted, only reading tells. */
+	if (source->loses_unwanted)
+		ret_counts->committed = 0;
 }
 
 /* Where the kernel dropped events, nobody can say which. */
@@ -700,6 +703,7 @@ static uint64_t tracefs_clock_error_ns(const struct sonde_source *source)
 
 const struct sonde_source_ops sonde_source_tracefs = {
 	.name = "tracefs",
+	.is_read_once = true,
 	.open = tracefs_open,
 	.nr_events = tracefs_nr_events,
 	.event = tracefs_event,

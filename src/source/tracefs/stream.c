@@ -311,5 +311,7 @@ void sonde_tracefs_stream_count(struct sonde_tracefs_stream *stream,
 		.lost_size = stream->out.too_large,
 		.lost_unread = count_unread(stream),
 		.overwritten = stream->losses.overrun,
+		.committed = stream->losses.entries + stream->losses.read +
+			     stream->losses.overrun - stream->out.too_large,
 	};
 }

@@ -41,6 +41,7 @@ static struct fake {
 	uint64_t tail; /* of the next to be read */
 	uint64_t committed;
 	uint64_t discarded;
+	uint64_t given;
 	struct slot slots[SLOTS];
 } fakes[FAKES];
 
@@ -161,8 +162,11 @@ static int peek(struct sonde_source *source, uint32_t i,
 	(void)i;
 	if (fake->tail == fake->head)
 		return 0;
-	if (fake->head - fake->tail > SLOTS)
-		return -ESTALE;
+	if (fake->head - fake->tail > SLOTS) {
+		if (!source->ops->is_read_once)
+			return -ESTALE;
+		fake->tail = fake->head - SLOTS;
+	}
 	*ret_chunk = fake->slots[fake->tail % SLOTS].chunk;
 	return 1;
 }
@@ -172,6 +176,7 @@ static void advance(struct sonde_source *source, uint32_t i,
 {
 	(void)i;
 	of(source)->tail = chunk->seq + 1;
+	of(source)->given += chunk->events - chunk->events_before;
 }
 
 static int rewind_fake(struct sonde_source *source, uint32_t i)
@@ -179,6 +184,8 @@ static int rewind_fake(struct sonde_source *source, uint32_t i)
 	struct fake *fake = of(source);
 
 	(void)i;
+	if (source->ops->is_read_once)
+		return 1;
 	fake->tail = fake->head > SLOTS ? fake->head - SLOTS : 0;
 	return fake->head > 0;
 }
@@ -217,11 +224,24 @@ static uint64_t capacity(const struct sonde_source *source, uint32_t i)
 	return sizeof(fakes[0].slots);
 }
 
+/* Of a source that is read once: what came round before it was. */
+static uint64_t overwritten(struct sonde_source *source)
+{
+	struct sonde_ring_chunk chunk = { .data = NULL };
+
+	if (!source->ops->is_read_once)
+		return 0;
+	if (peek(source, 0, &chunk) <= 0)
+		chunk.events_before = of(source)->committed;
+	return chunk.events_before - of(source)->given;
+}
+
 static void counts(struct sonde_source *source, uint32_t i,
 		   struct sonde_source_counts *ret_counts)
 {
 	(void)i;
 	*ret_counts = (struct sonde_source_counts){
+		.overwritten = overwritten(source),
 		.lost_full = of(source)->discarded,
 		.committed = of(source)->committed,
 	};
@@ -245,6 +265,13 @@ static const struct sonde_source_ops fake_ops = {
 	.verify = verify,
 	.part = part,
 	.is_parted = is_parted,
+	FAKE_OPS,
+};
+
+static const struct sonde_source_ops once_ops = {
+	.name = "once",
+	.is_read_once = true,
+	.change = change,
 	FAKE_OPS,
 };
 
@@ -354,13 +381,19 @@ static struct fake *add(uint32_t i, enum sonde_ring_mode mode,
 	return fake;
 }
 
-static struct fake *add_started(uint32_t i, enum sonde_ring_mode mode)
+static struct fake *add_started_of(uint32_t i, enum sonde_ring_mode mode,
+				   const struct sonde_source_ops *ops)
 {
-	struct fake *fake = add(i, mode, &fake_ops, false);
+	struct fake *fake = add(i, mode, ops, false);
 	struct sonde_source_error error;
 
 	assert_int_equal(sonde_consumer_start(fake->consumer, 0, &error), 0);
 	return fake;
+}
+
+static struct fake *add_started(uint32_t i, enum sonde_ring_mode mode)
+{
+	return add_started_of(i, mode, &fake_ops);
 }
 
 static void take_out(struct fake *fake)
@@ -462,6 +495,62 @@ a_snapshot_has_what_the_rings_hold_and_the_session_goes_on(void **state)
 	take_out(fake);
 	assert_int_equal(summary.recorded, SLOTS * 2 + 1);
 	assert_int_equal(accounted(), emitted);
+	assert_int_equal(sonde_session_free(session), 0);
+}
+
+static void what_a_source_gives_once_is_in_each_snapshot(void **state)
+{
+	struct sonde_summary copy;
+	struct fake *fake;
+
+	(void)state;
+	fake = add_started_of(0, SONDE_OVERWRITE, &once_ops);
+	for (uint32_t i = 0; i < SLOTS + 2; i++)
+		emit(fake, 2);
+	snapshot(&copy);
+	assert_int_equal(copy.recorded, SLOTS * 2);
+	assert_int_equal(copy.lost_overwritten, 4);
+	emit(fake, 3);
+	for (uint32_t i = 0; i < 2; i++) {
+		snapshot(&copy);
+		assert_int_equal(copy.recorded, SLOTS * 2 + 3);
+		assert_int_equal(copy.lost_overwritten, 4);
+	}
+	/* There is a gap, and nothing from before it. */
+	for (uint32_t i = 0; i < SLOTS + 1; i++)
+		emit(fake, 1);
+	snapshot(&copy);
+	assert_int_equal(copy.recorded, SLOTS);
+	assert_int_equal(copy.recorded + copy.lost_overwritten, emitted);
+	assert_int_equal(accounted(), 0);
+	take_out(fake);
+	assert_int_equal(summary.recorded, SLOTS);
+	assert_int_equal(accounted(), emitted);
+	assert_int_equal(sonde_session_free(session), 0);
+}
+
+/* What is kept is as much as the source holds. */
+static void of_what_is_given_once_the_oldest_goes(void **state)
+{
+	struct sonde_summary copy;
+	struct fake *fake;
+	uint64_t most = 0;
+
+	(void)state;
+	fake = add_started_of(0, SONDE_OVERWRITE, &once_ops);
+	for (uint32_t i = 0; i < 100; i++) {
+		emit(fake, EVENTS_MAX);
+		snapshot(&copy);
+		assert_int_equal(copy.recorded + copy.lost_overwritten,
+				 emitted);
+		if (copy.recorded > most)
+			most = copy.recorded;
+	}
+	assert_in_range(most, EVENTS_MAX, sizeof(fake->slots) / 10);
+	assert_true(copy.lost_overwritten);
+	take_out(fake);
+	assert_int_equal(accounted(), emitted);
+	assert_int_equal(summary.recorded, copy.recorded);
 	assert_int_equal(sonde_session_free(session), 0);
 }
 
@@ -584,8 +673,11 @@ static void come_or_go(struct fake *fake, uint32_t i)
 		take_out(fake);
 		return;
 	}
-	add_started(i, rand() % modes ? SONDE_OVERWRITE : SONDE_DISCARD)
-		->interferes = rand() % 2;
+	if (modes > 1 && rand() % 3 == 0)
+		add_started_of(i, SONDE_OVERWRITE, &once_ops);
+	else
+		add_started(i, rand() % modes ? SONDE_OVERWRITE : SONDE_DISCARD)
+			->interferes = rand() % 2;
 }
 
 static void check_snapshot(void)
@@ -774,6 +866,8 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		CASE(a_snapshot_has_what_the_rings_hold_and_the_session_goes_on),
+		CASE(what_a_source_gives_once_is_in_each_snapshot),
+		CASE(of_what_is_given_once_the_oldest_goes),
 		CASE(what_cant_be_read_while_it_records_is_named),
 		CASE(if_one_source_does_not_start_none_does),
 		CASE(a_change_is_made_to_all_sources_or_none),
