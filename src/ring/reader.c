@@ -389,6 +389,13 @@ void sonde_ring_part(struct sonde_ring_reader *reader)
 	sonde_store_relaxed(&reader->ring->key, 0);
 }
 
+bool sonde_ring_is_within(const struct sonde_ring_reader *reader)
+{
+	return reader->offset &&
+	       sonde_w_seq(sonde_load_relaxed(&reader->ring->w)) ==
+		       (reader->seq & SONDE_W_SEQ_MASK);
+}
+
 bool sonde_ring_is_parted(const struct sonde_ring_reader *reader)
 {
 	/* Pairs with the store of w in sonde_rseq_commit and

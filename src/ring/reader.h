@@ -147,6 +147,9 @@ void sonde_ring_release(struct sonde_ring_reader *reader);
  */
 void sonde_ring_part(struct sonde_ring_reader *reader);
 
+/* The cursor is within the sub-buffer that is being written. */
+bool sonde_ring_is_within(const struct sonde_ring_reader *reader);
+
 /* Nothing is left to be read, and what comes next begins anew, unless a writer
  * had passed the gate before it was closed, and is about to commit. */
 bool sonde_ring_is_parted(const struct sonde_ring_reader *reader);

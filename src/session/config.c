@@ -136,11 +136,6 @@ static int check_chunks(const struct sonde_session_config *config,
 			    "--rotate is for --mode discard, which writes "
 			    "events as they come; of --mode overwrite, sonde "
 			    "snapshot writes what there is");
-	if (config->kernel.rules)
-		return fail(complaint,
-			    "--rotate is for programs' events: leave out -k, "
-			    "or record the kernel's beside it by another sonde "
-			    "record");
 	if (config->keep_bytes && config->keep_bytes / 2 < config->rotate_bytes)
 		return fail(complaint,
 			    "--keep is less than two chunks of --rotate: make "

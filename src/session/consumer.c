@@ -212,8 +212,6 @@ static int add_class(struct sonde_consumer *consumer,
 		rc = sonde_ctf_trace_add_event(trace, config->class_id,
 					       SONDE_SOURCE_FIRST_ID + i,
 					       ops->event(consumer->source, i));
-	if (!ops->is_state)
-		output->summary->nr_event_types += nr;
 	return rc;
 }
 
@@ -341,8 +339,10 @@ static void count(struct sonde_consumer *consumer,
 	}
 	stream->recorded += events;
 	output = goal_of(consumer, stream)->output;
-	output->recorded += consumer->config.is_apart ? 0 : events;
-	output->bytes += chunk->size;
+	if (!consumer->source->ops->is_state) {
+		output->recorded += consumer->config.is_apart ? 0 : events;
+		output->bytes += chunk->size;
+	}
 	output->summary->bytes += chunk->size;
 }
 
@@ -514,7 +514,8 @@ static int take_next(struct sonde_consumer *consumer, uint32_t i,
 		sonde_kept_advance(kept);
 	else
 		ops->advance(consumer->source, i, chunk);
-	if (consumer->streams[i].is_behind || consumer->streams[i].begins)
+	if ((consumer->streams[i].is_behind || consumer->streams[i].begins) &&
+	    ops->part)
 		ops->part(consumer->source, i);
 	return 1;
 }
@@ -572,7 +573,7 @@ static uint32_t consume(struct sonde_consumer *consumer, bool all)
 }
 
 /* What the source has goes to what is kept of it. 1, 0 or -EPROTO. */
-static int fetch(struct sonde_consumer *consumer, uint32_t i)
+static int fetch_once(struct sonde_consumer *consumer, uint32_t i)
 {
 	const struct sonde_source_ops *ops = consumer->source->ops;
 	struct sonde_kept *kept = consumer->streams[i].kept;
@@ -600,7 +601,7 @@ static void save(struct sonde_consumer *consumer)
 	     i++) {
 		struct consumer_stream *stream = &consumer->streams[i];
 		int rc = stream->kept ?
-				 fetch(consumer, i) :
+				 fetch_once(consumer, i) :
 				 consumer->source->ops->rewind(consumer->source,
 							       i);
 
@@ -908,11 +909,16 @@ int sonde_consumer_new(struct sonde_output *output, struct sonde_source *source,
 		return -ENOMEM;
 	rc = config->is_trigger ? 0 :
 				  add_class(consumer, output, config->comment);
-	if (rc)
+	if (rc) {
 		free_consumer(consumer);
-	else
-		*ret_consumer = consumer;
-	return rc;
+		return rc;
+	}
+	if (!config->is_trigger && !source->ops->is_state &&
+	    !source->ops->describe)
+		output->summary->nr_event_types +=
+			source->ops->nr_events(source);
+	*ret_consumer = consumer;
+	return 0;
 }
 
 int sonde_consumer_join(struct sonde_consumer *consumer,
@@ -920,7 +926,9 @@ int sonde_consumer_join(struct sonde_consumer *consumer,
 {
 	int rc;
 
-	if (!consumer->source->ops->part)
+	if (consumer->config.is_trigger)
+		return 0;
+	if (!consumer->source->ops->part && !consumer->source->ops->is_state)
 		return -EOPNOTSUPP;
 	rc = add_class(consumer, output, consumer->name);
 	return rc ? rc : goal_init(consumer->other, consumer, output);
@@ -930,7 +938,7 @@ void sonde_consumer_turn(struct sonde_consumer *consumer, bool goes)
 {
 	struct consumer_goal *ends = consumer->goal;
 
-	if (!goes) {
+	if (!goes || !consumer->other->output) {
 		goal_fini(consumer->other);
 		return;
 	}
@@ -941,7 +949,11 @@ void sonde_consumer_turn(struct sonde_consumer *consumer, bool goes)
 	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
 		consumer->streams[i].is_behind = true;
 		consumer->streams[i].quiet_ns = 0;
-		consumer->source->ops->part(consumer->source, i);
+		/* What was told is whole. */
+		if (consumer->source->ops->is_state)
+			turn_stream(consumer, i);
+		else
+			consumer->source->ops->part(consumer->source, i);
 	}
 }
 

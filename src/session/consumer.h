@@ -29,7 +29,7 @@
  * was, for which each pass asks the source (part). Until then what a stream has
  * goes to the trace that ends. A stream in which nothing happens goes when it has
  * been silent for TURN_QUIET_NS since it was asked, or all that are left after
- * TURN_MAX_NS. Should a record come then that says neither, from a writer that was
+ * TURN_MAX_NS; those of state at once. Should a record come then that says neither, from a writer that was
  * stopped in the middle of it, it is counted as lost. What a trace says was
  * discarded is only what the traces before it have not said.
  *
@@ -60,7 +60,7 @@ struct sonde_output {
 	uint64_t (*now)(void); /* the clock of the records */
 	struct sonde_summary *summary;
 	int disk_error; /* -errno; once set, nothing is written any more */
-	/* In this trace: events that count, and bytes of all. */
+	/* In this trace, of events that were selected: how many, and bytes. */
 	uint64_t recorded, bytes;
 	/* Events of programs seen, a bit per hash: for the summary. */
 	uint8_t seen[SONDE_OUTPUT_SEEN_BITS / 8];

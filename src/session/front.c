@@ -490,42 +490,64 @@ static void take_signal(struct front *front)
 	}
 }
 
-/* The kernel's, the programs', or a chunk. */
-static int is_part(const struct dirent *entry)
+static int is_chunk(const struct dirent *entry)
 {
-	return !strcmp(entry->d_name, SONDE_TRACE_KERNEL) ||
-	       !strcmp(entry->d_name, SONDE_TRACE_USER) ||
-	       !strncmp(entry->d_name, SONDE_CHUNK_PREFIX,
+	return !strncmp(entry->d_name, SONDE_CHUNK_PREFIX,
 			strlen(SONDE_CHUNK_PREFIX));
 }
 
-/* The trace, or those in its directory; what is damaged in one is no reason
- * to leave the others. */
+/* What is damaged in one is no reason to leave the others. */
+static void repair_below(int top, const char *name,
+			 struct sonde_ctf_repair_report *all, int *rc)
+{
+	struct sonde_ctf_repair_report report = { 0 };
+	int dir = sonde_place_open_below(top, name);
+	int error = dir < 0 ? dir : sonde_ctf_repair_at(dir, &report);
+
+	if (dir >= 0)
+		(void)close(dir); /* nothing was written by it */
+	all->nr_packets += report.nr_packets;
+	if (error && error != -ENOENT)
+		*rc = error;
+}
+
+/* The trace of a recording or of a chunk, or both traces. */
+static void repair_parts(const struct front *front, int top, const char *name,
+			 struct sonde_ctf_repair_report *all, int *rc)
+{
+	int dir;
+
+	if (!front->has_kernel) {
+		repair_below(top, name, all, rc);
+		return;
+	}
+	dir = sonde_place_open_below(top, name);
+	repair_below(dir, SONDE_TRACE_KERNEL, all, rc);
+	repair_below(dir, SONDE_TRACE_USER, all, rc);
+	if (dir >= 0)
+		(void)close(dir); /* nothing was written by it */
+}
+
 static int repair_traces(struct front *front,
 			 struct sonde_ctf_repair_report *ret_report)
 {
 	int top = front->config->place->dir;
-	struct dirent **parts = NULL;
+	struct dirent **chunks = NULL;
 	int nr = 0;
 	int rc = 0;
 
 	*ret_report = (struct sonde_ctf_repair_report){ 0 };
 	if (!front->has_kernel && !front->config->session->rotates)
 		return sonde_ctf_repair_at(top, ret_report);
-	nr = scandirat(top, ".", &parts, is_part, NULL);
+	if (front->config->session->rotates)
+		nr = scandirat(top, ".", &chunks, is_chunk, NULL);
+	else
+		repair_parts(front, top, ".", ret_report, &rc);
 	for (int i = 0; i < nr; i++) {
-		struct sonde_ctf_repair_report report = { 0 };
-		int dir = sonde_place_open_below(top, parts[i]->d_name);
-		int error = dir < 0 ? dir : sonde_ctf_repair_at(dir, &report);
-
-		if (dir >= 0)
-			(void)close(dir); /* nothing was written by it */
-		ret_report->nr_packets += report.nr_packets;
-		if (error && error != -ENOENT)
-			rc = error;
-		free(parts[i]);
+		repair_parts(front, top, chunks[i]->d_name, ret_report, &rc);
+		free(chunks[i]);
 	}
-	free(parts);
+	free(chunks);
 	return rc;
 }
 

@@ -32,7 +32,7 @@ struct sonde_kept *sonde_kept_new(uint64_t bytes_max)
 	return kept;
 }
 
-static void drop_first(struct sonde_kept *kept)
+static void drop_oldest(struct sonde_kept *kept)
 {
 	struct kept_packet *packet = kept->first;
 
@@ -48,19 +48,12 @@ static void drop_first(struct sonde_kept *kept)
 static void drop_all(struct sonde_kept *kept)
 {
 	while (kept->first)
-		drop_first(kept);
-}
-
-/* The newest stays, whatever it takes. */
-static void drop_surplus(struct sonde_kept *kept)
-{
-	while (kept->bytes > kept->bytes_max && kept->first != kept->last)
-		drop_first(kept);
+		drop_oldest(kept);
 }
 
 /* A packet that has nothing yet. */
-static struct kept_packet *begin_packet(struct sonde_kept *kept,
-					const struct sonde_ring_chunk *chunk)
+static struct kept_packet *kept_begin(struct sonde_kept *kept,
+				      const struct sonde_ring_chunk *chunk)
 {
 	struct kept_packet *packet = calloc(1, sizeof(*packet));
 
@@ -76,8 +69,8 @@ static struct kept_packet *begin_packet(struct sonde_kept *kept,
 	return kept->last = packet;
 }
 
-static bool grow_packet(struct kept_packet *packet,
-			const struct sonde_ring_chunk *chunk)
+static bool kept_grow(struct kept_packet *packet,
+		      const struct sonde_ring_chunk *chunk)
 {
 	uint32_t size = packet->chunk.size + chunk->size;
 	unsigned char *bytes =
@@ -105,13 +98,16 @@ void sonde_kept_add(struct sonde_kept *kept,
 
 	if (from != kept->seen)
 		drop_all(kept);
-	packet = chunk->first ? begin_packet(kept, chunk) : kept->last;
+	packet = chunk->first ? kept_begin(kept, chunk) : kept->last;
 	kept->added += chunk->events - from;
 	kept->seen = chunk->events;
-	if (packet && grow_packet(packet, chunk)) {
+	if (packet && kept_grow(packet, chunk)) {
 		kept->held += chunk->events - from;
 		kept->bytes += chunk->size;
-		drop_surplus(kept);
+		/* The newest stays, whatever it takes. */
+		while (kept->bytes > kept->bytes_max &&
+		       kept->first != kept->last)
+			drop_oldest(kept);
 	} else {
 		drop_all(kept);
 	}

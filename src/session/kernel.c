@@ -519,6 +519,23 @@ sonde_session_kernel_ring_bytes(const struct sonde_session_kernel *kernel)
 
 /* ---- life ---- */
 
+/* What a trace begins with. */
+static void introduce(struct sonde_session_kernel *kernel)
+{
+	session_kernel_set_number(sonde_session_output(kernel->session,
+						       SONDE_CTF_KERNEL),
+				  ROOT_ENTRY, kernel->root);
+	dump(kernel, dump_root(kernel), false);
+}
+
+void sonde_session_kernel_turned(struct sonde_session_kernel *kernel)
+{
+	if (!kernel->started)
+		return;
+	kernel->has_symbols = false;
+	introduce(kernel);
+}
+
 int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
 			       struct sonde_source_error *error)
 {
@@ -528,10 +545,7 @@ int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
 		return rc;
 	kernel->started = true;
 	kernel->root = root;
-	session_kernel_set_number(sonde_session_output(kernel->session,
-						       SONDE_CTF_KERNEL),
-				  ROOT_ENTRY, root);
-	dump(kernel, dump_root(kernel), false);
+	introduce(kernel);
 	return 0;
 }
 
@@ -556,15 +570,14 @@ static void tell_unfollowed(struct sonde_source *source,
 				   ops->name, nr);
 }
 
-static void tell_unseen(const struct sonde_session_kernel *kernel,
-			struct sonde_source *source,
-			struct sonde_summary *summary)
+static void tell_unseen(struct sonde_session_kernel *kernel,
+			struct sonde_source *source)
 {
 	const struct sonde_source_ops *ops = source->ops;
 	uint64_t nr = ops->unseen ? ops->unseen(source) : 0;
 
 	if (nr && wants_all_switches(kernel))
-		sonde_summary_note(summary,
+		sonde_summary_note(kernel->setup.summary,
 				   "switches of threads are missing in %" PRIu64
 				   " places: the kernel did not tell of them; "
 				   "who ran there is unknown ('sonde check' "
@@ -600,7 +613,7 @@ static void finish_source(struct sonde_session_kernel *kernel, uint32_t i)
 
 	sonde_session_remove(kernel->session, kernel->consumers[i]);
 	tell_unfollowed(source, kernel->setup.summary);
-	tell_unseen(kernel, source, kernel->setup.summary);
+	tell_unseen(kernel, source);
 	tell_unread(kernel, source);
 }
 
@@ -666,10 +679,8 @@ int sonde_session_kernel_snapshot(const struct sonde_session_kernel *kernel,
 	if (rc)
 		return rc;
 	copy_state(kernel, copy, output->summary);
-	for (uint32_t i = 0; i < kernel->set.nr; i++) {
+	for (uint32_t i = 0; i < kernel->set.nr; i++)
 		tell_unfollowed(kernel->set.sources[i], output->summary);
-		tell_unseen(kernel, kernel->set.sources[i], output->summary);
-	}
 	session_kernel_set_number(output, ROOT_ENTRY, kernel->root);
 	sonde_session_kernel_end_trace(kernel, output);
 	return 0;

@@ -85,6 +85,10 @@ void sonde_session_kernel_finish(struct sonde_session_kernel *kernel);
 int sonde_session_kernel_snapshot(const struct sonde_session_kernel *kernel,
 				  struct sonde_session *copy);
 
+/* The session has turned to another trace (sonde_session_turn()): what readers need
+ * at its beginning goes there. */
+void sonde_session_kernel_turned(struct sonde_session_kernel *kernel);
+
 /* The output's trace is about to be closed: how far its clock may be off. */
 void sonde_session_kernel_end_trace(const struct sonde_session_kernel *kernel,
 				    struct sonde_output *output);

@@ -4,7 +4,8 @@
  * be read alone.
  *
  * The trace's directory has a directory for each chunk, chunk-000001 and so on,
- * of which the last is being written. A chunk is a trace as any other, with an
+ * of which the last is being written; with kernel events there are two traces in it,
+ * which end together. A chunk is a trace as any other, with an
  * account of its own: its packets are numbered from 0, and what they say was
  * discarded was discarded since the chunk before. All have the clock that was
  * known at the beginning, so that times of different chunks compare.
@@ -43,6 +44,44 @@
 #define TRY_AGAIN_NS  1000000000ull
 #define HIDDEN_PREFIX "."
 
+/* ---- what is written ---- */
+
+const char *const sonde_recorder_chunk_parts[SONDE_CHUNK_PARTS] = {
+	".",
+	SONDE_TRACE_KERNEL,
+	SONDE_TRACE_USER,
+};
+
+/* Of the traces that go on, or of those that end. */
+struct written {
+	uint64_t recorded, bytes;
+	int disk_error;
+};
+
+static struct written
+sum_up(const struct sonde_session *session,
+       struct sonde_output *(*get)(const struct sonde_session *session,
+				   enum sonde_ctf_domain domain))
+{
+	static const enum sonde_ctf_domain domains[] = {
+		SONDE_CTF_PROGRAMS,
+		SONDE_CTF_KERNEL,
+	};
+	struct written sum = { .recorded = 0 };
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(domains); i++) {
+		const struct sonde_output *output = get(session, domains[i]);
+
+		if (!output->trace)
+			continue;
+		sum.recorded += output->recorded;
+		sum.bytes += output->bytes;
+		if (output->disk_error)
+			sum.disk_error = output->disk_error;
+	}
+	return sum;
+}
+
 /* ---- directories ---- */
 
 static void name_of_chunk(uint32_t nr, const char *prefix,
@@ -51,8 +90,8 @@ static void name_of_chunk(uint32_t nr, const char *prefix,
 	(void)snprintf(name, CHUNK_NAME, "%s" SONDE_CHUNK_NAME, prefix, nr);
 }
 
-/* What its files take; what can't be seen takes nothing. */
-static uint64_t bytes_below(int top, const char *name)
+/* What the files there take; what can't be seen takes nothing. */
+static uint64_t bytes_in(int top, const char *name)
 {
 	DIR *dir = sonde_dir_open_at(top, name);
 	const char *file;
@@ -65,6 +104,19 @@ static uint64_t bytes_below(int top, const char *name)
 			bytes += (uint64_t)st.st_blocks * 512;
 	if (dir)
 		(void)closedir(dir); /* it was only looked at */
+	return bytes;
+}
+
+/* Of a chunk. */
+static uint64_t bytes_below(int top, const char *name)
+{
+	int dir = sonde_place_open_below(top, name);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < SONDE_CHUNK_PARTS; i++)
+		bytes += bytes_in(dir, sonde_recorder_chunk_parts[i]);
+	if (dir >= 0)
+		(void)close(dir); /* nothing was written by it */
 	return bytes;
 }
 
@@ -108,7 +160,8 @@ static bool are_too_many(const struct sonde_recorder *r)
 {
 	const struct sonde_session_config *config = r->config->session;
 	const struct sonde_recorder_chunks *chunks = r->chunks;
-	uint64_t bytes = chunks->kept_bytes + sonde_recorder_programs(r)->bytes;
+	uint64_t bytes = chunks->kept_bytes +
+			 sum_up(r->session, sonde_session_output).bytes;
 
 	if (chunks->nr_kept < SONDE_KEEP_MIN)
 		return false;
@@ -173,8 +226,7 @@ static int open_chunk(struct sonde_recorder *r, uint32_t nr,
 
 static int make_first(struct sonde_recorder *r, int dir, const char *name)
 {
-	return sonde_session_open_trace(r->session, SONDE_CTF_PROGRAMS, dir,
-					name, NULL, 0);
+	return sonde_recorder_open_traces(r, r->session, dir, name);
 }
 
 int sonde_recorder_start_chunks(struct sonde_recorder *r)
@@ -192,17 +244,29 @@ int sonde_recorder_start_chunks(struct sonde_recorder *r)
 	return open_chunk(r, 1, make_first);
 }
 
+/* What it has not, the next publishing writes. */
+static void sync_metadata(const struct sonde_output *output)
+{
+	if (output->trace)
+		(void)sonde_ctf_trace_sync(output->trace);
+}
+
 /* The state is in the metadata's trace before anything else is. */
 static int turn_to_chunk(struct sonde_recorder *r, int dir, const char *name)
 {
-	int rc = sonde_session_turn(r->session, SONDE_CTF_PROGRAMS, dir, name);
+	int opened = sonde_recorder_open_traces(r, r->session, dir, name);
+	int rc = sonde_session_turn(r->session, !opened);
 
-	if (rc)
-		return rc;
-	r->ending = r->state;
-	sonde_recorder_copy_state(r, r->session, &r->state);
-	/* What it has not, the next publishing writes. */
-	(void)sonde_ctf_trace_sync(sonde_recorder_programs(r)->trace);
+	if (opened || rc)
+		return opened ? opened : rc;
+	if (sonde_recorder_programs(r)->trace) {
+		r->ending = r->state;
+		sonde_recorder_copy_state(r, r->session, &r->state);
+	}
+	if (r->kernel)
+		sonde_session_kernel_turned(r->kernel);
+	sync_metadata(sonde_recorder_programs(r));
+	sync_metadata(sonde_session_output(r->session, SONDE_CTF_KERNEL));
 	return 0;
 }
 
@@ -225,7 +289,7 @@ static void begin_turn(struct sonde_recorder *r)
 	chunks->is_turning = true;
 	chunks->begin_ns = now;
 	/* Else it is after a failure that another try has to wait. */
-	if (!sonde_session_ending(r->session, SONDE_CTF_PROGRAMS)->disk_error)
+	if (!sum_up(r->session, sonde_session_ending).disk_error)
 		chunks->again_ns = 0;
 	chunks->nr++;
 }
@@ -246,6 +310,10 @@ static void tell_ending(struct sonde_recorder *r)
 		sonde_recorder_tell_code(ending, source);
 	}
 	sonde_recorder_close_state(ending);
+	if (r->kernel)
+		sonde_session_kernel_end_trace(
+			r->kernel,
+			sonde_session_ending(r->session, SONDE_CTF_KERNEL));
 }
 
 static void end_turn(struct sonde_recorder *r)
@@ -256,9 +324,8 @@ static void end_turn(struct sonde_recorder *r)
 	int rc;
 
 	tell_ending(r);
-	chunk.recorded =
-		sonde_session_ending(r->session, SONDE_CTF_PROGRAMS)->recorded;
-	rc = sonde_session_end_turn(r->session, SONDE_CTF_PROGRAMS);
+	chunk.recorded = sum_up(r->session, sonde_session_ending).recorded;
+	rc = sonde_session_end_turn(r->session);
 	if (rc && !r->summary.disk_error)
 		r->summary.disk_error = rc;
 	name_of_chunk(chunk.nr, "", name);
@@ -280,7 +347,7 @@ static bool is_chunk_due(const struct sonde_recorder *r)
 {
 	const struct sonde_session_config *config = r->config->session;
 	const struct sonde_recorder_chunks *chunks = r->chunks;
-	const struct sonde_output *output = sonde_recorder_programs(r);
+	const struct written sum = sum_up(r->session, sonde_session_output);
 	uint64_t now = sonde_monotonic_ns();
 
 	if (chunks->asked == chunks->nr)
@@ -288,12 +355,11 @@ static bool is_chunk_due(const struct sonde_recorder *r)
 	if (now < chunks->again_ns)
 		return false;
 	/* There may be room by now. */
-	if (output->disk_error)
+	if (sum.disk_error)
 		return true;
-	if (!output->recorded)
+	if (!sum.recorded)
 		return false;
-	return (config->rotate_bytes &&
-		output->bytes >= config->rotate_bytes) ||
+	return (config->rotate_bytes && sum.bytes >= config->rotate_bytes) ||
 	       (config->rotate_us &&
 		now - chunks->begin_ns >= config->rotate_us * 1000);
 }
@@ -307,8 +373,7 @@ void sonde_recorder_tend_chunks(struct sonde_recorder *r)
 		return;
 	if (!chunks->is_turning && is_chunk_due(r))
 		begin_turn(r);
-	if (chunks->is_turning &&
-	    !sonde_session_is_turning(r->session, SONDE_CTF_PROGRAMS))
+	if (chunks->is_turning && !sonde_session_is_turning(r->session))
 		end_turn(r);
 	if (chunks->is_turning && r->next_read_ns > look_ns)
 		r->next_read_ns = look_ns;
@@ -327,7 +392,7 @@ bool sonde_recorder_next_chunk(const struct sonde_recorder *r,
 	*ret_next_ns = chunks->begin_ns + rotate_us * 1000;
 	if (*ret_next_ns < chunks->again_ns)
 		*ret_next_ns = chunks->again_ns;
-	return rotate_us && sonde_recorder_programs(r)->recorded;
+	return rotate_us && sum_up(r->session, sonde_session_output).recorded;
 }
 
 /* ---- what is told ---- */

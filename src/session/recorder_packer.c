@@ -18,12 +18,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -60,30 +62,38 @@ static bool packer_goes_on(void *ctx)
 	return goes_on;
 }
 
-static int pack_files(struct sonde_recorder_packer *packer, DIR *dir)
+static int pack_files(struct sonde_recorder_packer *packer, int chunk,
+		      const char *part)
 {
+	DIR *dir = sonde_dir_open_at(chunk, part);
 	const char *file;
+	struct stat st;
 	int rc = 0;
 
 	while (!rc && (file = sonde_dir_next(dir)))
-		if (sonde_ctf_name_valid(file))
+		if (sonde_ctf_name_valid(file) &&
+		    !fstatat(dirfd(dir), file, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
 			rc = sonde_ctf_pack(dirfd(dir), file, packer_goes_on,
 					    packer);
+	if (dir)
+		(void)closedir(dir); /* it was only looked at */
 	return rc;
 }
 
 static int pack_chunk(struct sonde_recorder_packer *packer, uint32_t nr)
 {
 	char name[sizeof(SONDE_CHUNK_NAME) + 10];
-	DIR *dir;
-	int rc;
+	int chunk;
+	int rc = 0;
 
 	(void)snprintf(name, sizeof(name), SONDE_CHUNK_NAME, nr);
-	dir = sonde_dir_open_at(packer->top, name);
-	if (!dir)
-		return errno == ENOENT ? 0 : -errno; /* it is gone */
-	rc = pack_files(packer, dir);
-	(void)closedir(dir); /* it was only looked at */
+	chunk = sonde_place_open_below(packer->top, name);
+	if (chunk < 0)
+		return chunk == -ENOENT ? 0 : chunk; /* it is gone */
+	for (size_t i = 0; !rc && i < SONDE_CHUNK_PARTS; i++)
+		rc = pack_files(packer, chunk, sonde_recorder_chunk_parts[i]);
+	(void)close(chunk); /* nothing was written by it */
 	return rc;
 }
 

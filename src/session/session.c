@@ -15,6 +15,7 @@
 struct session_domain {
 	struct sonde_output outputs[2]; /* the trace, and the one before */
 	struct sonde_output *output, *before;
+	bool has_next; /* the one before is the next */
 	uint32_t next_class;
 };
 
@@ -89,8 +90,21 @@ int sonde_session_open_trace(struct sonde_session *session,
 			     const char *name, const struct sonde_ctf_env *env,
 			     size_t nr_env)
 {
-	return open_session_output(session, domain, dir, name, env, nr_env,
-				   session->domains[domain].output);
+	struct session_domain *is = &session->domains[domain];
+	struct sonde_output *next = is->output->trace ? is->before : is->output;
+	int rc;
+
+	if (next->trace)
+		return -EBUSY;
+	if (next == is->before) {
+		*next = *is->output;
+		next->trace = NULL;
+		next->disk_error = 0;
+		next->recorded = next->bytes = 0;
+	}
+	rc = open_session_output(session, domain, dir, name, env, nr_env, next);
+	is->has_next = !rc && next == is->before;
+	return rc;
 }
 
 const struct sonde_ctf_clock *
@@ -320,64 +334,66 @@ int sonde_session_snapshot(struct sonde_session *session,
 	return rc;
 }
 
-/* ---- another trace ---- */
+/* ---- the next traces ---- */
 
-static bool session_turns(const struct session_source *place,
-			  enum sonde_ctf_domain domain)
+/* State that is taken goes where it is taken for; other state is told anew. */
+static bool session_turns(const struct sonde_session *session,
+			  const struct session_source *place)
 {
-	return place->domain == domain && selects(place);
+	return session->domains[place->domain].has_next &&
+	       (selects(place) ||
+		(place->consumer &&
+		 sonde_consumer_is_started(place->consumer) &&
+		 sonde_consumer_source(place->consumer)->ops->take));
 }
 
 /* All of them, or none. */
-static int session_join(struct sonde_session *session,
-			enum sonde_ctf_domain domain,
-			struct sonde_output *output)
+static int session_join(struct sonde_session *session)
 {
 	size_t nr = 0;
 	int rc = 0;
 
 	for (; !rc && nr < session->nr; nr++)
-		if (session_turns(&session->sources[nr], domain))
-			rc = sonde_consumer_join(session->sources[nr].consumer,
-						 output);
+		if (session_turns(session, &session->sources[nr]))
+			rc = sonde_consumer_join(
+				session->sources[nr].consumer,
+				session->domains[session->sources[nr].domain]
+					.before);
 	for (size_t i = 0; i < nr; i++)
-		if (session_turns(&session->sources[i], domain))
+		if (session_turns(session, &session->sources[i]))
 			sonde_consumer_turn(session->sources[i].consumer, !rc);
 	return rc;
 }
 
-int sonde_session_turn(struct sonde_session *session,
-		       enum sonde_ctf_domain domain, int dir, const char *name)
+static void turn_domain(struct session_domain *domain, bool goes)
 {
-	struct session_domain *is = &session->domains[domain];
-	struct sonde_output *next = is->before;
-	int rc;
+	struct sonde_output *next = domain->before;
 
-	if (next->trace)
-		return -EBUSY;
-	*next = *is->output;
-	next->trace = NULL;
-	next->disk_error = 0;
-	next->recorded = next->bytes = 0;
-	rc = open_session_output(session, domain, dir, name, NULL, 0, next);
-	if (!rc)
-		rc = session_join(session, domain, next);
-	if (rc) {
-		(void)sonde_ctf_trace_close(next->trace); /* it has nothing */
-		next->trace = NULL;
-		return rc;
+	if (!domain->has_next)
+		return;
+	domain->has_next = false;
+	if (goes) {
+		domain->before = domain->output;
+		domain->output = next;
+		return;
 	}
-	is->before = is->output;
-	is->output = next;
-	return 0;
+	(void)sonde_ctf_trace_close(next->trace); /* it has nothing */
+	next->trace = NULL;
 }
 
-bool sonde_session_is_turning(const struct sonde_session *session,
-			      enum sonde_ctf_domain domain)
+int sonde_session_turn(struct sonde_session *session, bool goes)
+{
+	int rc = goes ? session_join(session) : 0;
+
+	for (size_t i = 0; i < SONDE_SESSION_DOMAINS; i++)
+		turn_domain(&session->domains[i], goes && !rc);
+	return rc;
+}
+
+bool sonde_session_is_turning(const struct sonde_session *session)
 {
 	for (size_t i = 0; i < session->nr; i++)
 		if (session->sources[i].consumer &&
-		    session->sources[i].domain == domain &&
 		    sonde_consumer_is_behind(session->sources[i].consumer))
 			return true;
 	return false;
@@ -389,13 +405,17 @@ struct sonde_output *sonde_session_ending(const struct sonde_session *session,
 	return session->domains[domain].before;
 }
 
-int sonde_session_end_turn(struct sonde_session *session,
-			   enum sonde_ctf_domain domain)
+int sonde_session_end_turn(struct sonde_session *session)
 {
-	struct sonde_output *before = session->domains[domain].before;
-	int rc = sonde_ctf_trace_close(before->trace);
+	int rc = 0;
 
-	before->trace = NULL;
+	for (size_t i = 0; i < SONDE_SESSION_DOMAINS; i++) {
+		struct sonde_output *before = session->domains[i].before;
+		int error = sonde_ctf_trace_close(before->trace);
+
+		before->trace = NULL;
+		rc = rc ? rc : error;
+	}
 	return rc;
 }
 

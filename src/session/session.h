@@ -49,7 +49,8 @@ struct sonde_session *
 sonde_session_new(const struct sonde_session_setup *setup);
 
 /* A domain's trace, in the empty directory `dir`. Sources of it come after
- * that. 0 or -errno. */
+ * that. If it has one, this is the next, for sonde_session_turn(); -EBUSY: that one
+ * isn't the last yet. 0 or -errno. */
 int sonde_session_open_trace(struct sonde_session *session,
 			     enum sonde_ctf_domain domain, int dir,
 			     const char *name, const struct sonde_ctf_env *env,
@@ -116,23 +117,20 @@ int sonde_session_snapshot(struct sonde_session *session,
 			   struct sonde_session *copy);
 
 /*
- * Discard mode: another trace of the domain, in the empty directory `dir`, to
- * which its sources of events turn, stream by stream (session/consumer.h); the
- * output that sonde_session_output() has is that one's from then on. State that
- * was told to the trace before is not told to it. Until sonde_session_is_turning()
- * is false, which consuming brings about, the trace before stays open, as
- * sonde_session_ending(), and another one can't be turned to. 0, or -errno: then
- * all is as before, but for what is in the directory.
+ * Discard mode: to the next trace of each domain, which has been opened. Its sources
+ * of events, and of state that is taken, turn stream by stream (session/consumer.h);
+ * the output that sonde_session_output() has is that one's from then on. State that
+ * was told to the trace before is not told to it. Until sonde_session_is_turning() is false, which
+ * consuming brings about, the traces before stay open, as sonde_session_ending(),
+ * and others can't be turned to. 0, or -errno: then all is as before, but for what is
+ * in the directories; so it is if it doesn't go, since one could not be opened.
  */
-int sonde_session_turn(struct sonde_session *session,
-		       enum sonde_ctf_domain domain, int dir, const char *name);
-bool sonde_session_is_turning(const struct sonde_session *session,
-			      enum sonde_ctf_domain domain);
+int sonde_session_turn(struct sonde_session *session, bool goes);
+bool sonde_session_is_turning(const struct sonde_session *session);
 struct sonde_output *sonde_session_ending(const struct sonde_session *session,
 					  enum sonde_ctf_domain domain);
-/* Closes the trace before. 0 or -errno. */
-int sonde_session_end_turn(struct sonde_session *session,
-			   enum sonde_ctf_domain domain);
+/* Closes the traces before. 0 or -errno. */
+int sonde_session_end_turn(struct sonde_session *session);
 
 /* Overwrite mode: drops what the sources of programs hold, and goes on. 0; or
  * -EOPNOTSUPP if one can't, -ENOMEM: some may have been cleared. */

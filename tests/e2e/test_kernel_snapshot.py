@@ -4,42 +4,18 @@
 while it goes on, any number of them, together with the programs' events, and
 with an account that comes out.
 
-What happens in the kernel is made by a system call that nobody else makes, with a
-number: getpriority() of a user who has no process. It is made on one CPU, so its
-numbers are in one stream, where none may be missing between two.
+Calls are made as marks.py has them: numbered, and on one CPU.
 """
 
 import os
 import re
-import subprocess
-import sys
 
 from home import Home, check_sum
+from marks import CALL, FIRST, Caller, mark, marks
 from obedient import Program, program
 from sonde import SONDE, check, run, scratch
 from harness import check_equal, main
-from kernel import KernelTrace, each_source, kernel_test
-
-CALL = "syscalls:getpriority"
-FIRST = 1_000_000  # below, users may have processes
-
-
-def mark(numbers):
-    """A call for each."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    for number in numbers:
-        try:
-            os.getpriority(os.PRIO_USER, FIRST + number)
-        except ProcessLookupError:
-            pass
-    os.sched_setaffinity(0, before)
-
-
-def marks(trace, tid=None):
-    """The numbers, in the trace's order."""
-    return [e["who"] - FIRST for e in trace.events("syscall_entry_getpriority")
-            if not tid or e.tid == tid]
+from kernel import KernelTrace, each_source, kernel_test, wait_for
 
 
 def start(home, source, *options):
@@ -108,22 +84,6 @@ def a_snapshot_has_the_state_to_read_it_by(source):
             check(trace.events("lttng_statedump_end"), "the dump's end")
 
 
-# Each number, until its input ends; then it says how many there were.
-LOOP = f"""
-import os, select, sys
-os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
-number = 0
-print(os.getpid(), flush=True)
-while number % 100 or not select.select([0], [], [], 0)[0]:
-    number += 1
-    try:
-        os.getpriority(os.PRIO_USER, {FIRST} + number)
-    except ProcessLookupError:
-        pass
-print(number)
-"""
-
-
 def without_a_gap(trace, account, newest):
     """Each call's entry and exit, one after the other, up to now; what is before
     is counted. Returns the last."""
@@ -142,9 +102,7 @@ def without_a_gap(trace, account, newest):
 def snapshots_at_full_speed_have_no_gap(source):
     with Home() as home:
         start(home, source, "--kernel-memory", "512k")
-        loop = subprocess.Popen([sys.executable, "-c", LOOP], text=True,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        loop.stdout.readline()
+        caller = Caller()
         newest, overwritten = 0, 0
         for _ in range(6):
             trace, account = snapshot(home)
@@ -153,7 +111,7 @@ def snapshots_at_full_speed_have_no_gap(source):
             newest = last
             check(account["overwritten"] >= overwritten, "less than before")
             overwritten = account["overwritten"]
-        made = int(loop.communicate("\n")[0])
+        made = caller.end()
         ended = home.json("stop", "night")
         check_sum(ended["events"])
         check_equal(ended["events"]["emitted"] - dumped(home), 2 * made,
@@ -164,6 +122,24 @@ def dumped(home):
     """Events of the state of the system, in the session's own trace."""
     trace = KernelTrace(home.traces / "night")
     return len(trace.events("(lttng|sonde)_statedump_.*"))
+
+
+@kernel_test
+def an_event_of_a_programs_has_one_made():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-a", "-k", CALL, "-p", p.pid, "--mode",
+                               "overwrite", "--when", "attach:other")
+        mark([1, 2])
+        p.do("other", 1)
+        wait_for(lambda: home.json("status", "night")["nr_snapshots"],
+                 "the snapshot")
+        trace = KernelTrace(f"{directory}-other-1")
+        check_equal(marks(trace), [1, 2], "calls")
+        check_equal(len(trace.events("attach:other")), 1, "of the program")
+        home.ok("stop", "night")
+        check_equal(marks(KernelTrace(directory)), [1, 2], "at the end")
+    p.end()
 
 
 @kernel_test

@@ -209,7 +209,8 @@ uint64_t bpf_object_missed(struct bpf_object *object);
 uint64_t bpf_missed_by_programs(const struct bpf_source *source);
 struct bpf_map *bpf_object_map(struct bpf_object *object, const char *name);
 /* Runs the program `mark` on a CPU, in an interrupt. 0 or -errno. */
-int bpf_object_mark(struct bpf_source *source, uint32_t cpu);
+int bpf_object_mark(const struct bpf_source *source, uint32_t cpu,
+		    enum sonde_bpf_wish wish);
 void bpf_object_free(struct bpf_source *source);
 
 /* ---- probes.c ---- */

@@ -645,10 +645,14 @@ void bpf_object_detach(struct bpf_source *source)
 	source->missed = bpf_missed_by_programs(source);
 }
 
-int bpf_object_mark(struct bpf_source *source, uint32_t cpu)
+int bpf_object_mark(const struct bpf_source *source, uint32_t cpu,
+		    enum sonde_bpf_wish wish)
 {
+	uint64_t argument = wish;
 	struct bpf_test_run_opts options = {
 		.sz = sizeof(options),
+		.ctx_in = &argument,
+		.ctx_size_in = sizeof(argument),
 		.cpu = cpu,
 		.flags = BPF_F_TEST_RUN_ON_CPU,
 	};

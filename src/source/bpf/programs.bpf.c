@@ -651,19 +651,45 @@ ANY_4(28, 29, 30, 31)
 /* ---- not on a tracepoint ---- */
 
 /*
+ * The next record of each ring begins a sub-buffer; but of those that are being
+ * written to, and of full ones. We are inside each ring meanwhile, one after the
+ * other: who interrupts us then is in the next.
+ */
+INLINE void part(struct sonde_bpf_cpu *cpu)
+{
+	uint32_t nest = READ(cpu->nest);
+
+	for (uint32_t i = 0; i < SONDE_BPF_LEVELS; i++) {
+		struct sonde_ring *ring = &cpu->ring[i];
+		uint64_t w = READ(ring->w);
+
+		if (i < nest || !(w & SONDE_W_COUNT_MASK))
+			continue;
+		WRITE(cpu->nest, i + 1);
+		barrier();
+		(void)open_next(ring, 0);
+		barrier();
+	}
+	WRITE(cpu->nest, nest);
+}
+
+/*
  * Run by the recorder on each CPU, in an interrupt: who is running there, and
  * whether that is in the tree. It is the interrupt, too, that matters at the
- * end (rings.c).
+ * end (rings.c). Or to part what is in the rings from what comes.
  */
 SEC("raw_tp")
-int mark(void *ctx)
+int mark(uint64_t *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sonde_bpf_cpu *cpu = this_cpu();
 
-	(void)ctx;
 	if (!cpu)
 		return 0;
+	if (ctx[0] == SONDE_BPF_WISH_PART) {
+		part(cpu);
+		return 0;
+	}
 	WRITE(cpu->gen, READ(cpu->gen) + 1);
 	learn(cpu, task);
 	find_count(cpu, task);

@@ -196,7 +196,7 @@ void bpf_rings_quiesce(struct bpf_source *source)
 {
 	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++) {
 		const struct sonde_bpf_cpu *cpu = &source->cpus[i];
-		int rc = bpf_object_mark(source, i);
+		int rc = bpf_object_mark(source, i, SONDE_BPF_WISH_MARK);
 
 		/* Not there any more, or never was: nothing runs on it. */
 		if (rc == -ENXIO)

@@ -122,6 +122,12 @@ enum sonde_bpf_in {
 	SONDE_BPF_IN_INTERRUPT, /* or an NMI */
 };
 
+/* What `mark` is run for. */
+enum sonde_bpf_wish {
+	SONDE_BPF_WISH_MARK,
+	SONDE_BPF_WISH_PART, /* the next records begin sub-buffers */
+};
+
 /* A process of the tree. */
 struct sonde_bpf_member {
 	uint64_t start;  /* of its first thread; 0: not seen yet */

@@ -202,7 +202,7 @@ static bool mark_all(struct bpf_source *source)
 
 	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++) {
 		int before = sched_getcpu();
-		int rc = bpf_object_mark(source, i);
+		int rc = bpf_object_mark(source, i, SONDE_BPF_WISH_MARK);
 		int expected = before == (int)i ? SONDE_BPF_IN_THREAD :
 						  SONDE_BPF_IN_INTERRUPT;
 
@@ -359,6 +359,27 @@ static bool bpf_verify(const struct sonde_source *base, uint32_t index,
 				 chunk);
 }
 
+/* What comes next begins a sub-buffer, if it is not in the one that is read. All
+ * rings of the CPU are parted at once; a CPU that is not there writes nothing. */
+static void bpf_part(struct sonde_source *base, uint32_t index)
+{
+	const struct bpf_source *source = source_of(base);
+
+	if (!source->streams[index].is_empty &&
+	    sonde_ring_is_within(&source->streams[index].reader))
+		(void)bpf_object_mark(source, index / SONDE_BPF_LEVELS,
+				      SONDE_BPF_WISH_PART);
+}
+
+static bool bpf_is_parted(const struct sonde_source *base, uint32_t index)
+{
+	const struct bpf_stream *stream =
+		&source_of_const(base)->streams[index];
+
+	return stream->is_empty || (!stream->reader.offset &&
+				    sonde_ring_is_parted(&stream->reader));
+}
+
 static uint64_t bpf_capacity(const struct sonde_source *base, uint32_t index)
 {
 	const struct bpf_source *source = source_of_const(base);
@@ -435,6 +456,8 @@ const struct sonde_source_ops sonde_source_bpf = {
 	.advance = bpf_advance,
 	.rewind = bpf_rewind,
 	.verify = bpf_verify,
+	.part = bpf_part,
+	.is_parted = bpf_is_parted,
 	.capacity = bpf_capacity,
 	.counts = bpf_counts,
 	.missed = bpf_missed,

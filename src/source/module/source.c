@@ -337,6 +337,16 @@ static int module_rewind(struct sonde_source *base, uint32_t index)
 	return module_stream_rewind(&source_of(base)->streams[index]);
 }
 
+static void module_part(struct sonde_source *base, uint32_t index)
+{
+	module_stream_part(&source_of(base)->streams[index]);
+}
+
+static bool module_is_parted(const struct sonde_source *base, uint32_t index)
+{
+	return !module_source_of_const(base)->streams[index].has_begun;
+}
+
 static uint64_t module_capacity(const struct sonde_source *base, uint32_t index)
 {
 	const struct module_geometry *geometry =
@@ -366,6 +376,8 @@ const struct sonde_source_ops sonde_source_modules = {
 	.peek = module_peek,
 	.advance = module_advance,
 	.rewind = module_rewind,
+	.part = module_part,
+	.is_parted = module_is_parted,
 	.capacity = module_capacity,
 	.counts = module_counts,
 	.missed = module_missed,

@@ -200,3 +200,10 @@ int module_stream_rewind(struct module_stream *stream)
 		return -EPROTO;
 	return 1;
 }
+
+/* If it fails, it is tried again. */
+void module_stream_part(struct module_stream *stream)
+{
+	if (stream->has_begun)
+		(void)stream->system->ioctl(stream->fd, SONDE_KMOD_FLUSH, NULL);
+}

@@ -62,6 +62,7 @@ int module_stream_peek(struct module_stream *stream,
 		       struct sonde_ring_chunk *ret_chunk);
 void module_stream_advance(struct module_stream *stream);
 int module_stream_rewind(struct module_stream *stream);
+void module_stream_part(struct module_stream *stream);
 void module_stream_counts(struct module_stream *stream,
 			  struct sonde_source_counts *ret_counts);
 

@@ -666,6 +666,17 @@ static int tracefs_rewind(struct sonde_source *source, uint32_t stream)
 	return tracefs_peek(source, stream, &chunk);
 }
 
+static void tracefs_part(struct sonde_source *source, uint32_t stream)
+{
+	sonde_tracefs_stream_part(&tracefs_of(source)->streams[stream]);
+}
+
+static bool tracefs_is_parted(const struct sonde_source *source,
+			      uint32_t stream)
+{
+	return !const_tracefs_of(source)->streams[stream].is_open;
+}
+
 static void tracefs_counts(struct sonde_source *source, uint32_t stream,
 			   struct sonde_source_counts *ret_counts)
 {
@@ -715,6 +726,8 @@ const struct sonde_source_ops sonde_source_tracefs = {
 	.peek = tracefs_peek,
 	.advance = tracefs_advance,
 	.rewind = tracefs_rewind,
+	.part = tracefs_part,
+	.is_parted = tracefs_is_parted,
 	.capacity = tracefs_capacity,
 	.counts = tracefs_counts,
 	.unseen = tracefs_unseen,

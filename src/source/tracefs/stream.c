@@ -288,6 +288,12 @@ void sonde_tracefs_stream_advance(struct sonde_tracefs_stream *stream,
 	stream->first_event = stream->out.packer.nr;
 }
 
+void sonde_tracefs_stream_part(struct sonde_tracefs_stream *stream)
+{
+	if (stream->is_open)
+		stream->is_closed = true;
+}
+
 /* Of what the kernel recorded, after the last read. What isn't wanted was seen,
  * too. */
 static uint64_t count_unread(const struct sonde_tracefs_stream *stream)

@@ -104,6 +104,8 @@ int sonde_tracefs_stream_peek(struct sonde_tracefs_stream *stream,
 			      struct sonde_ring_chunk *ret_chunk);
 void sonde_tracefs_stream_advance(struct sonde_tracefs_stream *stream,
 				  const struct sonde_ring_chunk *chunk);
+/* What comes next begins a packet. */
+void sonde_tracefs_stream_part(struct sonde_tracefs_stream *stream);
 void sonde_tracefs_stream_count(struct sonde_tracefs_stream *stream,
 				struct sonde_source_counts *ret_counts);
 

@@ -1168,7 +1168,7 @@ static void who_was_no_member_is_one_after_a_mark(void **state)
 	nap(20);
 	assert_int_equal(
 		bpf_map_update_elem(tracked(r), &self, &unseen, BPF_ANY), 0);
-	assert_int_equal(bpf_object_mark(source, 0), 0);
+	assert_int_equal(bpf_object_mark(source, 0, SONDE_BPF_WISH_MARK), 0);
 	nap(20);
 	ops->stop(r->source);
 	read_all(r, of_a_switch);
