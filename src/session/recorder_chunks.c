@@ -160,8 +160,10 @@ static bool are_too_many(const struct sonde_recorder *r)
 {
 	const struct sonde_session_config *config = r->config->session;
 	const struct sonde_recorder_chunks *chunks = r->chunks;
-	uint64_t bytes = chunks->kept_bytes +
-			 sum_up(r->session, sonde_session_output).bytes;
+	uint64_t bytes = chunks->kept_bytes + chunks->last_bytes;
+
+	if (r->session)
+		bytes += sum_up(r->session, sonde_session_output).bytes;
 
 	if (chunks->nr_kept < SONDE_KEEP_MIN)
 		return false;
@@ -407,19 +409,11 @@ void sonde_recorder_end_chunks(struct sonde_recorder *r)
 	if (chunks->is_turning)
 		end_turn(r);
 	remove_surplus(r);
-	if (chunks->nr_gone)
-		sonde_summary_note(&r->summary,
-				   "%" PRIu64 " chunks with %" PRIu64
-				   " events were removed, as --keep says; they "
-				   "count as recorded",
-				   chunks->nr_gone, chunks->gone_events);
 	if (chunks->error)
 		sonde_summary_note(&r->summary,
 				   "a chunk could not be ended in time: %s",
 				   strerrordesc_np(-chunks->error));
-	free(chunks->kept);
-	chunks->kept = NULL;
-	chunks->nr_kept = 0;
+	chunks->last_bytes = sum_up(r->session, sonde_session_output).bytes;
 }
 
 void sonde_recorder_pack_chunks(struct sonde_recorder *r)
@@ -431,4 +425,15 @@ void sonde_recorder_pack_chunks(struct sonde_recorder *r)
 	sonde_recorder_packer_end(chunks->packer, chunks->nr);
 	sonde_recorder_packer_finish(chunks->packer, &r->summary);
 	chunks->packer = NULL;
+	/* Those that had to wait for the packer. */
+	remove_surplus(r);
+	if (chunks->kept && chunks->nr_gone)
+		sonde_summary_note(&r->summary,
+				   "%" PRIu64 " chunks with %" PRIu64
+				   " events were removed, as --keep says; they "
+				   "count as recorded",
+				   chunks->nr_gone, chunks->gone_events);
+	free(chunks->kept);
+	chunks->kept = NULL;
+	chunks->nr_kept = 0;
 }

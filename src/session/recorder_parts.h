@@ -171,6 +171,7 @@ struct sonde_recorder_chunks {
 	struct sonde_recorder_chunk *kept; /* that have ended, oldest first */
 	size_t nr_kept, capacity;
 	uint64_t kept_bytes;
+	uint64_t last_bytes; /* of the last one, when all has ended */
 	struct sonde_recorder_packer *packer; /* NULL: they stay as they are */
 	uint32_t nr_measured; /* those up to this that are packed */
 	uint64_t nr_gone, gone_events;
@@ -188,10 +189,11 @@ void sonde_recorder_tend_chunks(struct sonde_recorder *r);
 bool sonde_recorder_next_chunk(const struct sonde_recorder *r,
 			       uint64_t *ret_next_ns);
 
-/* As a note at the session's end; then they are no more. */
+/* The session is about to end. */
 void sonde_recorder_end_chunks(struct sonde_recorder *r);
 
-/* When the last one is closed as well: they are packed, if they are to be. */
+/* When the last one is closed as well: they are packed, if they are to be, and told
+ * of as a note; then they are no more. */
 void sonde_recorder_pack_chunks(struct sonde_recorder *r);
 
 /* ---- recorder_packer.c ---- */
