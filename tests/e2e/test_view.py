@@ -880,6 +880,11 @@ def a_users_own_rows_are_shown_of_each_trace():
     check_equal({row["name"] for row in server.ask("rows")},
                 {"job 1", "job 2", "last"}, "rows")
     check_equal(server.end(), (0, ""), "the end")
+    none = scratch() / "none"
+    os.environ["XDG_CONFIG_HOME"] = str(none)
+    with view(trace) as server:
+        server.ready()
+    check(not none.exists(), "a directory was made")
 
 
 @test

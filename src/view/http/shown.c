@@ -157,8 +157,10 @@ static void *follow_shown(void *memory)
 	struct sonde_follow *follow;
 	bool goes_on = true;
 
-	if (sonde_follow_new(config->paths[0], &follow))
+	if (sonde_follow_new(config->paths[0], &follow)) {
+		atomic_store(&shown->live, false);
 		return NULL;
+	}
 	while (goes_on && pause_for(shown, pause_ns)) {
 		uint64_t begin_ns = sonde_monotonic_ns();
 

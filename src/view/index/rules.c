@@ -6,10 +6,10 @@
 #include "view/index/rules.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "sys/textfile.h"
@@ -182,16 +182,13 @@ int sonde_view_rules_read(struct sonde_view_rules *rules, const char *file,
 int sonde_view_rules_read_own(struct sonde_view_rules *rules,
 			      struct sonde_view_rules_error *error)
 {
-	int directory = sonde_userdir_open("XDG_CONFIG_HOME", "/.config");
-	char path[64];
-	int err;
+	char path[PATH_MAX];
+	int err = sonde_userdir_path("XDG_CONFIG_HOME", "/.config",
+				     "/" OWN_FILE, path);
 
-	if (directory < 0)
-		return 0;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/" OWN_FILE,
-		       directory);
-	err = read_declared(rules, path, "~/.config/sonde/" OWN_FILE, error);
-	(void)close(directory);
+	if (!err)
+		err = read_declared(rules, path, "~/.config/sonde/" OWN_FILE,
+				    error);
 	return err == -EINVAL || err == -ENOMEM ? err : 0;
 }
 
