@@ -52,7 +52,8 @@ def printed(directory, *options):
 
 
 def sites(text):
-    return re.findall(r"call_site = (\S+?)[, ]", text)
+    # By BPF a kernel whose types name no arguments (6.1) has them by number.
+    return re.findall(r"\b(?:call_site|arg1) = (\S+?)[, ]", text)
 
 
 @each_source
