@@ -249,11 +249,10 @@ def locals_at_a_site_are_what_the_event_says():
                *dump_all("buf[5]"), *dump_all("buf[6]", "next"), output=where,
                symbols=symbols)
     renamed = [event for event in KernelTrace(where).events("task_rename")
-               if event["comm"].startswith("kgdb-")]
+               if event["newcomm"].startswith("kgdb-")]
     check_equal(len(renamed), NR, text[-3000:])
-    names = [event["comm"].ljust(7, "\0") for event in renamed]
-    check_equal(values(text, "pid"), [event["task_tid"] for event in renamed],
-                text)
+    names = [event["newcomm"].ljust(7, "\0") for event in renamed]
+    check_equal(values(text, "pid"), [event["pid"] for event in renamed], text)
     check_equal(values(text), [ord(name[5]) for name in names], text[-3000:])
     check_equal(values(text, "next"), [ord(name[6]) for name in names], text)
 
@@ -409,7 +408,7 @@ def a_condition_looks_at_a_variable():
 def what_is_assigned_from_a_bad_pointer_stays():
     # The buffer is the program's, not the kernel's.
     text = gdb("tvariable $n = 9", f"trace *vfs_read if {OURS}", "actions",
-               "teval $n = *buf", "end", "tstart", reads(), "tstop",
+               "teval $n = *buf + 0", "end", "tstart", reads(), "tstop",
                "tstatus", "info tvariables")
     check(f"Collected {NR} trace frame" in text, text)
     check(re.search(r"^\$n +9 +9 *$", text, re.M), text)
