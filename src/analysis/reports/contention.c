@@ -520,7 +520,7 @@ int sonde_contention_read(struct sonde_analysis_args *args,
 		.play = sonde_contention_play,
 		.ctx = contention,
 	};
-	int err = sonde_lost_read(&contention->lost, args->trace);
+	int err = sonde_lost_read(&contention->lost, args->trace, NULL);
 
 	if (!err)
 		err = sonde_journal_run(args, &config);

@@ -159,12 +159,13 @@ int sonde_durations_find(struct sonde_analysis_args *args,
 {
 	struct plan plan = { .config = *config };
 	struct part whole = { 0 };
-	int err = sonde_lost_read(&plan.lost, args->trace);
+	int err;
 
 	*ret_join = (struct sonde_join){ 0 };
 	plan.roles = find_roles(args->trace, config);
 	if (!plan.roles)
-		err = -ENOMEM;
+		return -ENOMEM;
+	err = sonde_lost_read(&plan.lost, args->trace, plan.roles);
 	if (!err)
 		err = sonde_map(args->trace, &args->map, &ops, &plan, &whole);
 	free(plan.roles);

@@ -50,7 +50,7 @@ int sonde_profile_calls_init(struct sonde_profile_calls *functions,
 	sonde_hash_init(&functions->threads, sizeof(struct caller),
 			THREADS_MAX);
 	sonde_hash_init(&functions->places, sizeof(struct place), ROWS_MAX);
-	return trace ? sonde_lost_read(&functions->lost, trace) : 0;
+	return trace ? sonde_lost_read(&functions->lost, trace, NULL) : 0;
 }
 
 void sonde_profile_calls_fini(struct sonde_profile_calls *functions)

@@ -43,12 +43,34 @@ int sonde_lost_add(struct sonde_lost *lost, int64_t begin_ns, int64_t end_ns)
 	return 0;
 }
 
-int sonde_lost_read(struct sonde_lost *lost, const struct sonde_trace *trace)
+/* Whether the source of a stream has an event class that is wanted. */
+static bool lost_is_of(const struct sonde_trace *trace,
+		       const struct sonde_stream *stream, const uint8_t *wanted)
+{
+	struct sonde_stream_info info;
+
+	sonde_stream_get_info(stream, &info);
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		struct sonde_event_class_info of;
+
+		if (!wanted[i])
+			continue;
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &of);
+		if (of.source == info.source)
+			return true;
+	}
+	return false;
+}
+
+int sonde_lost_read(struct sonde_lost *lost, const struct sonde_trace *trace,
+		    const uint8_t *wanted)
 {
 	struct sonde_problem problem;
 
 	for (size_t i = 0; !sonde_trace_problem(trace, i, &problem); i++)
 		if (lost_is_one(&problem) &&
+		    (!wanted || lost_is_of(trace, problem.stream, wanted)) &&
 		    sonde_lost_add(lost, problem.begin, problem.end))
 			return -ENOMEM;
 	if (lost->nr)

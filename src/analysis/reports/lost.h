@@ -28,8 +28,10 @@ struct sonde_lost {
 
 /* A span that ends no earlier than those that are there. 0 or -ENOMEM. */
 int sonde_lost_add(struct sonde_lost *lost, int64_t begin_ns, int64_t end_ns);
-/* From zeroes, all of a trace. 0 or -ENOMEM; to be finished in any case. */
-int sonde_lost_read(struct sonde_lost *lost, const struct sonde_trace *trace);
+/* From zeroes, all of a trace; or with `wanted`, by event class, of the sources
+ * alone that have one of those. 0 or -ENOMEM; to be finished in any case. */
+int sonde_lost_read(struct sonde_lost *lost, const struct sonde_trace *trace,
+		    const uint8_t *wanted);
 void sonde_lost_fini(struct sonde_lost *lost);
 
 /* Whether there are any. */

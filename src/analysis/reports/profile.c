@@ -174,6 +174,25 @@ static void profile_bind_class(struct plan *plan,
 	binding->user_ends = sonde_filter_wants(args->end, cls);
 }
 
+/* Where what begins and ends is. */
+static int profile_read_lost(struct plan *plan)
+{
+	uint8_t *wanted = calloc(plan->nr_classes + 1, 1);
+	int err;
+
+	if (!wanted)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->nr_classes; i++) {
+		const struct binding *binding = &plan->bindings[i];
+
+		wanted[i] = binding->nr_roles || binding->user_begins ||
+			    binding->user_ends;
+	}
+	err = sonde_lost_read(&plan->lost, plan->args->trace, wanted);
+	free(wanted);
+	return err;
+}
+
 static int make_plan(struct plan *plan, const struct sonde_analysis_args *args)
 {
 	const struct sonde_trace *trace = args->trace;
@@ -190,7 +209,7 @@ static int make_plan(struct plan *plan, const struct sonde_analysis_args *args)
 	(void)profile_find_pair(plan, USER_PAIR);
 	for (size_t i = 0; i < trace->nr_classes; i++)
 		profile_bind_class(plan, trace->classes[i]);
-	return sonde_lost_read(&plan->lost, args->trace);
+	return profile_read_lost(plan);
 }
 
 /* ---- parts ---- */

@@ -158,7 +158,7 @@ int sonde_view_own_new(struct sonde_view_build *build,
 	if (!err && own->nr)
 		err = own_wanted(own);
 	if (!err && own->nr)
-		err = sonde_lost_read(&own->lost, trace);
+		err = sonde_lost_read(&own->lost, trace, NULL);
 	if (err || !own->nr)
 		sonde_view_own_free(own);
 	else
