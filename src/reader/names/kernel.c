@@ -49,6 +49,7 @@ struct sonde_names_kernel {
 	bool is_ready;
 	uint8_t boot[16]; /* of the kernel that runs; or zeros */
 	struct kernel_list running;
+	size_t nr_sources;            /* freeing comes after the trace's */
 	struct kernel_list *recorded; /* by source; empty: it has none */
 	size_t nr_modules, modules_capacity;
 	struct kernel_module *modules; /* as the trace has them */
@@ -70,6 +71,7 @@ struct sonde_names_kernel *sonde_names_kernel_new(struct sonde_trace *trace)
 		return NULL;
 	}
 	kernel->trace = trace;
+	kernel->nr_sources = trace->nr_sources;
 	sonde_pool_init(&kernel->pool, 0);
 	if (sonde_clock_boot_id(kernel->boot))
 		memset(kernel->boot, 0, sizeof(kernel->boot));
@@ -82,7 +84,7 @@ void sonde_names_kernel_free(struct sonde_names_kernel *kernel)
 		return;
 	(void)pthread_mutex_destroy(&kernel->mutex);
 	sonde_pool_fini(&kernel->pool);
-	for (size_t i = 0; i < kernel->trace->nr_sources; i++)
+	for (size_t i = 0; i < kernel->nr_sources; i++)
 		free(kernel->recorded[i].symbols);
 	free(kernel->recorded);
 	free(kernel->running.symbols);

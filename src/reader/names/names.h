@@ -34,7 +34,8 @@
 
 struct sonde_names;
 
-/* NULL without memory. The trace is borrowed. */
+/* NULL without memory. The trace is borrowed, and may be
+ * closed before these are freed. */
 struct sonde_names *sonde_names_new(struct sonde_trace *trace);
 /* NULL is fine. */
 void sonde_names_free(struct sonde_names *names);
