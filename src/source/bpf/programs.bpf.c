@@ -584,21 +584,33 @@ INLINE uint64_t any_text(uint8_t *to, uint64_t address)
 	return 1;
 }
 
-/* Stores beyond the number's own bytes are overwritten by what follows. */
-INLINE uint64_t any_put(uint8_t *to, uint64_t kind, uint64_t *arg)
+/* It is read as memory, by a pointer of its own: through one that anything was
+ * added to, no other argument may be read. */
+INLINE uint64_t any_address(uint8_t *to, uint64_t *ctx, unsigned int i)
 {
+	__asm__ volatile("" : "+r"(ctx));
+	(void)bpf_probe_read_kernel(to, 8, ctx + i);
+	return 8;
+}
+
+/* Stores beyond the number's own bytes are overwritten by what follows. */
+INLINE uint64_t any_put(uint8_t *to, uint64_t kind, uint64_t *ctx,
+			unsigned int i)
+{
+	if (kind == SONDE_BPF_ANY_ADDRESS)
+		return any_address(to, ctx, i);
 	if (kind == SONDE_BPF_ANY_TASK)
-		return any_task(to, (void *)*arg);
+		return any_task(to, (void *)ctx[i]);
 	if (kind == SONDE_BPF_ANY_STRING)
-		return any_text(to, *arg);
+		return any_text(to, ctx[i]);
 	if (kind == SONDE_BPF_ANY_BYTES_1)
-		*to = (uint8_t)*arg;
+		*to = (uint8_t)ctx[i];
 	else if (kind == SONDE_BPF_ANY_BYTES_2)
-		PUT16(to, *arg);
+		PUT16(to, ctx[i]);
 	else if (kind == SONDE_BPF_ANY_BYTES_4)
-		PUT32(to, *arg);
+		PUT32(to, ctx[i]);
 	else
-		PUT64(to, *arg);
+		PUT64(to, ctx[i]);
 	return kind;
 }
 
@@ -607,7 +619,7 @@ INLINE uint64_t any_put(uint8_t *to, uint64_t kind, uint64_t *arg)
 	if (ANY_CONST(n, SONDE_BPF_ANY_ARG + (i)) &&                          \
 	    offset <= SONDE_BPF_ANY_BYTES - SONDE_BPF_ANY_TEXT)               \
 	offset += any_put(to + offset, ANY_CONST(n, SONDE_BPF_ANY_ARG + (i)), \
-			  ctx + (i))
+			  ctx, i)
 
 #define ANY(n)                                                       \
 	SEC("tp_btf") int any_##n(uint64_t *ctx)                     \

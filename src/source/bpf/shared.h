@@ -279,6 +279,9 @@ enum sonde_bpf_any_kind {
 	SONDE_BPF_ANY_BYTES_8 = 8,
 	SONDE_BPF_ANY_TASK,   /* comm, tid: 20 bytes */
 	SONDE_BPF_ANY_STRING, /* at most SONDE_BPF_ANY_TEXT */
+	/* 8 bytes, of an address that no program may take from its context on
+	 * kernels before 6.2: of const void, say */
+	SONDE_BPF_ANY_ADDRESS,
 };
 
 /* Indices of a program's constants. */

@@ -69,6 +69,8 @@ static void plan_arg(const struct btf *btf,
 		   is_task(btf, from->type)) {
 		arg->kind = SONDE_BPF_ANY_TASK;
 		arg->bytes = 20;
+	} else if (from->kind == SONDE_PROTOTYPE_POINTER) {
+		arg->kind = SONDE_BPF_ANY_ADDRESS;
 	} else if (from->kind == SONDE_PROTOTYPE_OTHER) {
 		/* A program may not read it: a function, say. */
 		arg->kind = 0;
