@@ -53,25 +53,38 @@ struct file {
 
 /* ---- addresses ---- */
 
-/* The byte of the file that is at an address, as linked. */
-static bool find_offset(const struct file *file, uint64_t address,
-			uint64_t *ret_offset)
+/* The segment that has a byte, by its place in the file or by its address, as
+ * linked. */
+static bool find_segment(const struct file *file, bool in_file, uint64_t at,
+			 GElf_Phdr *ret_head)
 {
 	size_t nr = 0;
 
 	if (elf_getphdrnum(file->elf, &nr))
 		return false;
 	for (size_t i = 0; i < nr && i <= INT32_MAX; i++) {
-		GElf_Phdr head;
+		uint64_t begin;
 
-		if (!gelf_getphdr(file->elf, (int)i, &head) ||
-		    head.p_type != PT_LOAD || address < head.p_vaddr ||
-		    address - head.p_vaddr >= head.p_filesz)
+		if (!gelf_getphdr(file->elf, (int)i, ret_head))
 			continue;
-		*ret_offset = head.p_offset + (address - head.p_vaddr);
-		return true;
+		begin = in_file ? ret_head->p_offset : ret_head->p_vaddr;
+		if (ret_head->p_type == PT_LOAD && at >= begin &&
+		    at - begin < ret_head->p_filesz)
+			return true;
 	}
 	return false;
+}
+
+/* The byte of the file that is at an address, as linked. */
+static bool find_offset(const struct file *file, uint64_t address,
+			uint64_t *ret_offset)
+{
+	GElf_Phdr head;
+
+	if (!find_segment(file, false, address, &head))
+		return false;
+	*ret_offset = head.p_offset + (address - head.p_vaddr);
+	return true;
 }
 
 /* Whether that mapping has the file's byte, executable or writable. */
@@ -557,21 +570,12 @@ static bool find_bias(const struct file *file, uint64_t there,
 		      uint64_t *ret_bias)
 {
 	uint64_t offset = there - file->mapping->start + file->mapping->offset;
-	size_t nr = 0;
+	GElf_Phdr head;
 
-	if (elf_getphdrnum(file->elf, &nr))
+	if (!find_segment(file, true, offset, &head))
 		return false;
-	for (size_t i = 0; i < nr && i <= INT32_MAX; i++) {
-		GElf_Phdr head;
-
-		if (!gelf_getphdr(file->elf, (int)i, &head) ||
-		    head.p_type != PT_LOAD || offset < head.p_offset ||
-		    offset - head.p_offset >= head.p_filesz)
-			continue;
-		*ret_bias = there - (head.p_vaddr + (offset - head.p_offset));
-		return true;
-	}
-	return false;
+	*ret_bias = there - (head.p_vaddr + (offset - head.p_offset));
+	return true;
 }
 
 static uint64_t find_in_mapped(pid_t pid, struct file *file, uint64_t there,
