@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.c - see kept.h. Packets are a list, and each is delivered as one chunk. One
- * whose bytes could not be kept is none any more, nor are those before it: what goes
- * on of it is dropped, until the next begins.
+ * kept.c - see kept.h. Packets are a list, and each is delivered as one chunk. If
+ * there is no memory for a packet's bytes, that packet and all before it are dropped,
+ * and so is the rest of it, until the next packet begins.
  */
 #include "session/kept.h"
 
