@@ -356,7 +356,7 @@ def probe_ends(folder, *program):
         [SONDE, "probe", "--kernel", " task:task_rename; "
          "sched:sched_process_exit if p->pid > 0 collect p->pid", "-o",
          "trace", *program], cwd=folder, stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        stdout=subprocess.DEVNULL, stderr=open(folder / "words", "w"))
 
 
 def listed(front):
@@ -375,6 +375,8 @@ def probes_of_others_are_listed_and_ended():
     need("bpf")
     where = scratch() / "trace"
     front = probe_ends(where.parent)
+    wait_for(lambda: "recording" in (where.parent / "words").read_text(),
+             "the recording's begin")
     rows = wait_for(lambda: listed(front), "the probes")
     check_equal([row["name"] for row in rows],
                 ["task_rename", "sched_process_exit"], rows)
