@@ -14,12 +14,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/port.h"
 #include "base/time.h"
 #include "reader/reader.h"
+#include "sys/proc.h"
 
 #define NS_PER_MS   1000000
 #define BAR_COLUMNS 30
@@ -159,7 +159,7 @@ int sonde_watch_progress(uint64_t done, uint64_t all)
 
 void sonde_watch_child(pid_t pid, const char *what)
 {
-	int fd = watch.bar ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	int fd = watch.bar ? sonde_proc_pidfd(pid) : -1;
 	struct pollfd end = { .fd = fd, .events = POLLIN };
 	int64_t now;
 

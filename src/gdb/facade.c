@@ -17,12 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/hex.h"
 #include "base/port.h"
 #include "gdb/facade_parts.h"
+#include "sys/proc.h"
 
 static const char runs_text[] =
 	"The process runs, and is not stopped: it can be traced (tstart), not "
@@ -396,8 +396,8 @@ int sonde_gdb_facade_new(pid_t pid, char *error, size_t error_size,
 	facade->pid = pid;
 	facade->thread = pid;
 	facade->memory = -1;
-	facade->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	rc = facade->pidfd < 0 ? -errno : facade_open_memory(facade);
+	facade->pidfd = sonde_proc_pidfd(pid);
+	rc = facade->pidfd < 0 ? facade->pidfd : facade_open_memory(facade);
 	if (rc) {
 		(void)snprintf(
 			error, error_size,

@@ -167,10 +167,10 @@ static void settle(struct sonde_attach *attach, pid_t pid, int rc,
 
 static int hold(pid_t pid, struct sonde_peer *ret_who)
 {
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int fd = sonde_proc_pidfd(pid);
 
 	if (fd < 0)
-		return errno == EINVAL ? -ESRCH : -errno;
+		return fd == -EINVAL ? -ESRCH : fd;
 	*ret_who = (struct sonde_peer){ pid, sonde_process_uid(pid), fd };
 	return 0;
 }

@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/time.h"
 #include "ring/control.h"
 #include "sys/foreign.h"
+#include "sys/proc.h"
 
 #define DESCRIPTORS_SPARE 8u
 /* What is pinned has such a part of the memory of all else, but that at least. */
@@ -148,8 +148,7 @@ static void watch_creator(struct sonde_recorder *r,
 			  struct sonde_peer *who, pid_t pid)
 {
 	/* Without a pidfd, its end is found by and by. */
-	program->pidfd = who->pid == pid ? who->pidfd :
-					   (int)syscall(SYS_pidfd_open, pid, 0);
+	program->pidfd = who->pid == pid ? who->pidfd : sonde_proc_pidfd(pid);
 	if (who->pid == pid)
 		who->pidfd = -1;
 	if (program->pidfd >= 0 &&

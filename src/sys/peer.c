@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sys/proc.h"
@@ -30,7 +29,7 @@ void sonde_peer_of_number(const struct ucred *cred, struct sonde_peer *ret_peer)
 	struct sonde_peer peer = { cred->pid, cred->uid, -1 };
 
 	if (peer.pid > 0)
-		peer.pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+		peer.pidfd = sonde_proc_pidfd(peer.pid);
 	if (peer.pidfd >= 0 && (sonde_process_uid(peer.pid) != cred->uid ||
 				sonde_peer_has_ended(&peer)))
 		sonde_peer_release(&peer);

@@ -277,6 +277,13 @@ struct pidfd_told {
 #define PIDFD_TELL        _IOWR(0xff, 11, struct pidfd_told)
 #define PIDFD_TELL_STATUS 8u
 
+int sonde_proc_pidfd(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int sonde_proc_ended(int pidfd, pid_t pid, int *ret_status)
 {
 	struct pollfd ended = { .fd = pidfd, .events = POLLIN };

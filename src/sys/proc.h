@@ -106,6 +106,9 @@ int64_t sonde_proc_stolen_ns(uint32_t cpu);
 /* A process's or a thread's: 0 or -errno. */
 int sonde_proc_stat(pid_t pid, struct sonde_proc_stat *ret_stat);
 
+/* A pidfd of a process, which is closed on exec; or -errno. */
+int sonde_proc_pidfd(pid_t pid);
+
 /* How the process ended that the pidfd is of: *ret_status is as of wait(). 0;
  * -EAGAIN: it has not; -ENODATA: nobody knows any more. Kernels from 6.15 on tell
  * it at any time, others until its parent has asked. */

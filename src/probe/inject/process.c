@@ -43,13 +43,6 @@
 #define OWN_END_MS     1000
 #define OTHER_END_MS   (SONDE_SERVANT_PATIENCE_MS + 1000)
 
-static int open_pidfd(pid_t pid)
-{
-	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	return fd >= 0 ? fd : -errno;
-}
-
 static void close_one(int fd)
 {
 	if (fd >= 0)
@@ -193,7 +186,7 @@ static int open_files(struct sonde_process *process,
 {
 	char path[64];
 
-	process->fd = open_pidfd(process->pid);
+	process->fd = sonde_proc_pidfd(process->pid);
 	if (process->fd < 0) {
 		sonde_process_error_set(
 			error, "there is no process %d (or it is a thread)",
@@ -232,7 +225,7 @@ static int take_socket(struct sonde_process *process)
 {
 	int fd;
 
-	process->servant_fd = open_pidfd(process->servant);
+	process->servant_fd = sonde_proc_pidfd(process->servant);
 	if (process->servant_fd < 0)
 		return process->servant_fd;
 	/* Its number was in the process's memory, and could be anybody's. */
@@ -368,7 +361,7 @@ static int await_other_servant(struct sonde_process *process, bool is_stray)
 			       &process->servant) != 0 ||
 	    sonde_proc_status(process->servant, "NStgid", 10, &inner) != 0)
 		return 0;
-	pidfd = open_pidfd(process->servant);
+	pidfd = sonde_proc_pidfd(process->servant);
 	if (!sonde_procfs_is_left(process->pid, process->servant)) {
 		/* Anybody can have that name. */
 		if (!shares_memory(process))
