@@ -132,6 +132,25 @@ bool sonde_timing_add(struct sonde_timing *timing,
 	return true;
 }
 
+bool sonde_timing_begin(struct sonde_timing *timing,
+			const struct sonde_pair *first, uint64_t (*now)(void),
+			clockid_t other)
+{
+	struct sonde_pair second;
+
+	sonde_pair_measure(now, other, &second);
+	return sonde_timing_init(timing, first, &second);
+}
+
+bool sonde_timing_measure(struct sonde_timing *timing, uint64_t (*now)(void),
+			  clockid_t other)
+{
+	struct sonde_pair pair;
+
+	sonde_pair_measure(now, other, &pair);
+	return sonde_timing_add(timing, &pair);
+}
+
 uint64_t sonde_timing_error_ns(const struct sonde_timing *timing)
 {
 	uint64_t worst = timing->worst ? timing->worst : timing->best_width;

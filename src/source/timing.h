@@ -64,6 +64,13 @@ bool sonde_timing_init(struct sonde_timing *timing,
 bool sonde_timing_add(struct sonde_timing *timing,
 		      const struct sonde_pair *pair);
 
+/* The same with a pair that is measured now. */
+bool sonde_timing_begin(struct sonde_timing *timing,
+			const struct sonde_pair *first, uint64_t (*now)(void),
+			clockid_t other);
+bool sonde_timing_measure(struct sonde_timing *timing, uint64_t (*now)(void),
+			  clockid_t other);
+
 /* The session's clock at `ns`, by the line; before its base, too. */
 uint64_t sonde_timing_at(const struct sonde_timing *timing, uint64_t ns);
 

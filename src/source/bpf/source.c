@@ -55,15 +55,13 @@ static void publish(struct bpf_source *source)
 static int init_timing(struct bpf_source *source,
 		       struct sonde_source_error *error)
 {
-	struct sonde_pair second;
-
 	source->consts[SONDE_BPF_IS_IDENTITY] =
 		source->config.clock == SONDE_CLOCK_MONOTONIC;
 	source->consts[SONDE_BPF_SHIFT] = 32;
 	if (source->consts[SONDE_BPF_IS_IDENTITY])
 		return 0;
-	sonde_pair_measure(source->config.now, CLOCK_MONOTONIC, &second);
-	if (!sonde_timing_init(&source->timing, &source->first_pair, &second))
+	if (!sonde_timing_begin(&source->timing, &source->first_pair,
+				source->config.now, CLOCK_MONOTONIC))
 		return sonde_source_fail(error, -ENODEV,
 					 "BPF: the CPU's counter and "
 					 "CLOCK_MONOTONIC don't agree on which "
@@ -74,12 +72,9 @@ static int init_timing(struct bpf_source *source,
 
 static void update_timing(struct bpf_source *source)
 {
-	struct sonde_pair pair;
-
-	if (source->consts[SONDE_BPF_IS_IDENTITY])
-		return;
-	sonde_pair_measure(source->config.now, CLOCK_MONOTONIC, &pair);
-	if (sonde_timing_add(&source->timing, &pair))
+	if (!source->consts[SONDE_BPF_IS_IDENTITY] &&
+	    sonde_timing_measure(&source->timing, source->config.now,
+				 CLOCK_MONOTONIC))
 		publish(source);
 }
 

@@ -157,27 +157,14 @@ sample_event_desc(const struct sonde_source *base, uint32_t index)
 
 /* ---- times ---- */
 
-static void sample_measure(struct sample *sample)
-{
-	struct sonde_pair pair;
-
-	if (sample->is_identity)
-		return;
-	sonde_pair_measure(sample->config.now, CLOCK_MONOTONIC, &pair);
-	(void)sonde_timing_add(&sample->timing, &pair); /* or it's no better */
-}
-
 static int sample_begin_timing(struct sample *sample)
 {
-	struct sonde_pair pair;
-
 	sample->is_identity = sample->config.clock == SONDE_CLOCK_MONOTONIC;
-	if (sample->is_identity)
+	if (sample->is_identity ||
+	    sonde_timing_begin(&sample->timing, &sample->first_pair,
+			       sample->config.now, CLOCK_MONOTONIC))
 		return 0;
-	sonde_pair_measure(sample->config.now, CLOCK_MONOTONIC, &pair);
-	return sonde_timing_init(&sample->timing, &sample->first_pair, &pair) ?
-		       0 :
-		       -EIO;
+	return -EIO;
 }
 
 static uint64_t sample_time(const struct sample *sample, uint64_t ns)
@@ -292,7 +279,10 @@ static void sample_tick(struct sonde_source *base)
 {
 	struct sample *sample = sample_of(base);
 
-	sample_measure(sample);
+	/* Or it's no better. */
+	if (!sample->is_identity)
+		(void)sonde_timing_measure(&sample->timing, sample->config.now,
+					   CLOCK_MONOTONIC);
 	for (uint32_t i = 0; i < sample->nr_cpus; i++)
 		sample_drain(sample, &sample->cpus[i]);
 	sample_tell_stacks(sample);

@@ -98,21 +98,17 @@ static const struct tracefs *const_tracefs_of(const struct sonde_source *source)
 
 static void take_pair(struct tracefs *tracefs)
 {
-	struct sonde_pair pair;
-
-	sonde_pair_measure(tracefs->config.now, CLOCK_MONOTONIC_RAW, &pair);
-	(void)sonde_timing_add(&tracefs->timing, &pair); /* or it's no better */
+	/* Or it's no better. */
+	(void)sonde_timing_measure(&tracefs->timing, tracefs->config.now,
+				   CLOCK_MONOTONIC_RAW);
 }
 
 /* With the pair that was taken by open(). */
 static int begin_timing(struct tracefs *tracefs,
 			struct sonde_source_error *error)
 {
-	struct sonde_pair second;
-
-	sonde_pair_measure(tracefs->config.now, CLOCK_MONOTONIC_RAW, &second);
-	return sonde_timing_init(&tracefs->timing, &tracefs->first_pair,
-				 &second) ?
+	return sonde_timing_begin(&tracefs->timing, &tracefs->first_pair,
+				  tracefs->config.now, CLOCK_MONOTONIC_RAW) ?
 		       0 :
 		       sonde_source_fail(error, -ENODEV,
 					 "tracefs: the CPU's counter and "
