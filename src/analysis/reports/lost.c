@@ -10,6 +10,7 @@
 
 #include "base/grow.h"
 #include "base/search.h"
+#include "reader/reader.h"
 
 static int compare_lost_ends(const void *a, const void *b)
 {
@@ -47,19 +48,10 @@ int sonde_lost_add(struct sonde_lost *lost, int64_t begin_ns, int64_t end_ns)
 static bool lost_is_of(const struct sonde_trace *trace,
 		       const struct sonde_stream *stream, const uint8_t *wanted)
 {
-	struct sonde_stream_info info;
-
-	sonde_stream_get_info(stream, &info);
-	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
-		struct sonde_event_class_info of;
-
-		if (!wanted[i])
-			continue;
-		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
-					   &of);
-		if (of.source == info.source)
+	for (size_t i = 0; i < trace->nr_classes; i++)
+		if (wanted[i] &&
+		    trace->classes[i]->info.source == stream->source)
 			return true;
-	}
 	return false;
 }
 
