@@ -4,7 +4,7 @@
  * --kernel` that runs, whoever's, and ending one.
  *
  * There is no list of them anywhere, which could be wrong: each recording has a
- * process of its own, the recorder, that has the name "sonde-recorder" and the
+ * process of its own, the recorder, which has a name of its own and the
  * arguments that the command was given. Who may not look into a process isn't
  * told of it, as by ps(1). What another process says of itself is shown, and
  * parsed as our own arguments are, and no more.
@@ -29,12 +29,12 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "probe/kernel.h"
+#include "session/find.h"
 #include "sys/proc.h"
 #include "sys/textfile.h"
 #include "view/text/show.h"
 
 #define EXIT_FAILED 1
-#define RECORDER    "sonde-recorder"
 #define STOP_MS     60000
 
 enum {
@@ -92,7 +92,7 @@ static bool is_probe_running(pid_t pid, struct probe_running *running)
 	int nr;
 
 	sonde_process_name(pid, name);
-	if (strcmp(name, RECORDER) != 0)
+	if (strcmp(name, SONDE_RECORDER_COMM) != 0)
 		return false;
 	running->front = sonde_process_parent(pid);
 	size = sonde_textfile_read(running->text, sizeof(running->text),
@@ -220,9 +220,9 @@ int sonde_probe_kernel_running(sonde_probe_kernel_parse *parse, bool json)
 /* The trace is finished when the front has ended. */
 static int end_running(const struct probe_running *running, const char *name)
 {
-	int fd = (int)syscall(SYS_pidfd_open, running->front, 0);
+	int fd = sonde_proc_pidfd(running->front);
 	struct pollfd ended = { .fd = fd, .events = POLLIN };
-	int rc = fd < 0 ? -errno : 0;
+	int rc = fd < 0 ? fd : 0;
 
 	if (!rc && syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0))
 		rc = -errno;

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "session/find.h"
 #include "session/recorder.h"
 
 static int take_number(struct sonde_child *child)
@@ -78,7 +79,7 @@ be_recorder(const struct sonde_recorder_config *config)
 	 * that goes on. Best effort. */
 	if (named && setsid() > 0 && !chdir("/") && null >= 0)
 		(void)dup2(null, STDERR_FILENO);
-	(void)prctl(PR_SET_NAME, "sonde-recorder"); /* for ps */
+	(void)prctl(PR_SET_NAME, SONDE_RECORDER_COMM); /* for ps */
 	_exit(sonde_recorder_run(config) ? 1 : 0);
 }
 

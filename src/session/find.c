@@ -29,7 +29,6 @@
 #define CONTAINER_ID   64u /* digits */
 #define ALLOWED        "SONDE_SECCOMP=allow"
 #define LIBRARY_PREFIX "libsonde"
-#define RECORDER_NAME  "sonde-recorder" /* session/child.c */
 
 bool sonde_find_is_arena_link(const char *link)
 {
@@ -140,7 +139,7 @@ static bool is_ours(pid_t pid)
 	char path[48];
 
 	sonde_process_name(pid, name);
-	if (!strcmp(name, RECORDER_NAME))
+	if (!strcmp(name, SONDE_RECORDER_COMM))
 		return true;
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	return !stat(path, &theirs) && !stat("/proc/self/exe", &ours) &&

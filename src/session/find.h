@@ -26,6 +26,9 @@
 
 #include "session/arena.h"
 
+/* What a recorder's process is called, by which others find it. */
+#define SONDE_RECORDER_COMM "sonde-recorder"
+
 struct sonde_proc_mapping;
 
 /* What /proc/PID/maps says of it. */

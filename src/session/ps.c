@@ -21,7 +21,6 @@
 #include "session/arena.h"
 #include "session/find.h"
 
-#define RECORDER_NAME  "sonde-recorder"
 #define RECORDINGS_MAX 1024u
 
 /* A recorder has the arena: one descriptor of its. */
@@ -123,7 +122,7 @@ static void look_for_recorder(struct look *look, pid_t unused, const char *word)
 
 	(void)unused;
 	sonde_process_name(pid, name);
-	if (strcmp(name, RECORDER_NAME) != 0)
+	if (strcmp(name, SONDE_RECORDER_COMM) != 0)
 		return;
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	for_each_number(path, add_recording, look, pid);
