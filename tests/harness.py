@@ -10,6 +10,7 @@ Prints `ok NAME`, `skip NAME: why` or `FAIL NAME: why` as each test ends, and
 at the end `N passed, N failed`.
 """
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -90,7 +91,7 @@ def _child(function, out):
 
 
 def _kill_leftovers():
-    """What a test left running is our child by now (see main), whatever group
+    """What a test left running is our child by now (see scratch), whatever group
     or session it is in."""
     path = f"/proc/self/task/{os.getpid()}/children"
     while True:
@@ -128,15 +129,26 @@ def _run(function):
     return verdict or f"FAIL no verdict, status {status}"
 
 
+@contextlib.contextmanager
+def scratch():
+    """A folder for what tests write, named by SONDE_TEST_SCRATCH. It is removed
+    once nothing that was started is left that could still write there."""
+    pr_set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
+    with tempfile.TemporaryDirectory(prefix="sonde-test-") as folder:
+        os.environ["SONDE_TEST_SCRATCH"] = folder
+        try:
+            yield folder
+        finally:
+            _kill_leftovers()
+
+
 def main():
     caller = sys._getframe(1).f_globals["__name__"]
     assert caller == "__main__", f"{caller} is a test, not a part of others"
     words = sys.argv[1:]
     passed = failed = 0
-    pr_set_child_subreaper = 36
-    ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
-    with tempfile.TemporaryDirectory(prefix="sonde-test-") as scratch:
-        os.environ["SONDE_TEST_SCRATCH"] = scratch
+    with scratch():
         for function in TESTS:
             name = function.__name__
             if words and not any(word in name for word in words):

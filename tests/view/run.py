@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent)]
+from harness import scratch  # noqa: E402
 SKIPPED = 77
 
 
@@ -114,13 +114,13 @@ def locking():
     return trace.dir
 
 
-def traces(scratch):
+def traces(folder):
     with tarfile.open(HERE.parent / "e2e/traces/picotrace.tar.xz") as archive:
-        archive.extractall(scratch)
-    rules = scratch / "rules"
+        archive.extractall(folder)
+    rules = folder / "rules"
     rules.write_text('row thread\nper tid\nbegin event == "app:parse_begin"\n'
                      'end event == "app:parse_end"\n')
-    return {"FOREIGN": str(scratch / "picotrace"),
+    return {"FOREIGN": str(folder / "picotrace"),
             "KERNEL_USER": str(kernel_and_user()),
             "GROWING": str(kernel_and_user(4)),
             "PROGRAM": str(program()), "LOCKING": str(locking()),
@@ -133,13 +133,12 @@ def main():
     if not (HERE / "node_modules/playwright-core").is_dir():
         skip("no npm packages: `npm ci` in tests/view")
     build = os.environ["SONDE_BUILD"]
-    with tempfile.TemporaryDirectory() as scratch:
-        os.environ["SONDE_TEST_SCRATCH"] = scratch
+    with scratch() as folder:
         env = {**os.environ, "CHROMIUM": chromium(),
-               "XDG_CACHE_HOME": scratch, "XDG_CONFIG_HOME": scratch,
+               "XDG_CACHE_HOME": folder, "XDG_CONFIG_HOME": folder,
                "SONDE": f"{build}/src/cmd/sonde"}
         if sys.argv[1] == "real.mjs":
-            env.update(traces(pathlib.Path(scratch)))
+            env.update(traces(pathlib.Path(folder)))
         return subprocess.call(["node", *sys.argv[1:]], env=env, cwd=HERE)
 
 
