@@ -247,8 +247,12 @@ made("a note has a flag, which a click leads to; it is changed, and removed", as
   await note(page, "first");
   await page.evaluate(() => window.sonde.view.set({ cursor: 9e8, row: 1 }));
   const flag = await place(page, 1, 2e8);
-  const [red, green, blue] = await colour(page, "timeline", { x: flag.x, y: flag.y - 16 });
-  check(red > 100 && blue < 90 && green < red, `no flag: ${[red, green, blue]}`);
+  await until(page, ([left, top]) => {
+    const { canvas } = window.sonde.timeline;
+    const box = canvas.getBoundingClientRect();
+    const [red, green, blue] = canvas.getContext("2d").getImageData(left - box.left, top - box.top, 1, 1).data;
+    return red > 100 && blue < 90 && green < red;
+  }, [flag.x, flag.y - 16]);
   await page.mouse.click(flag.x, flag.y - 16);
   await until(page, () => window.sonde.view.cursor === 2e8 && window.sonde.view.row === 111);
   await page.fill("#notes-list input", "second");
@@ -257,6 +261,21 @@ made("a note has a flag, which a click leads to; it is changed, and removed", as
   await page.click("#notes-list button:text('Remove')");
   await until(page, () => window.sonde.notes.all.length === 0 &&
     window.sonde.timeline.notes.length === 0);
+});
+
+made("an answer that comes late doesn't take a newer note away", async (page, mock) => {
+  const free = mock.hold("api/notes");
+  const late = page.waitForResponse((response) => response.url().includes("api/notes"));
+  await page.focus("#timeline");
+  await page.keyboard.press("m");
+  await until(page, () => document.activeElement.id === "note-text");
+  await page.keyboard.type("it stays");
+  await page.keyboard.press("Enter");
+  free();
+  await (await late).finished();
+  await until(page, () => window.sonde.notes.all.length === 1);
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  equal(await page.evaluate(() => window.sonde.notes.all.length), 1, "notes");
 });
 
 made("a server that is gone is told, and found again", async (page, mock) => {

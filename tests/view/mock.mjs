@@ -186,7 +186,8 @@ export async function serve(port = 0) {
   const answers = { "api/notes": notes, "api/note": notes, "api/trace": () => trace, "api/rows": () => ROWS,
     "api/histogram": histogram, "api/at": at, "api/events": events, "api/arrows": arrows,
     "api/statistics": statistics, "api/latency": latency };
-  const server = createServer((request, response) => {
+  const held = new Map();
+  const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://localhost");
     const name = url.pathname.replace("/token/", "");
     const send = (status, type, body) => {
@@ -197,14 +198,22 @@ export async function serve(port = 0) {
       return send(200, "application/octet-stream", frame(url.searchParams));
     if (answers[name]) {
       const answer = answers[name](url.searchParams);
-      return send(answer.status ?? 200, "application/json", JSON.stringify(answer));
+      const text = JSON.stringify(answer);
+      await held.get(name);
+      return send(answer.status ?? 200, "application/json", text);
     }
     return readFile(new URL(name || "index.html", WEB)).then(
       (body) => send(200, TYPES[extname(name || ".html")] ?? "text/html", body),
       () => send(404, "application/json", '{"error": "no such path", "at": null}'));
   });
   await new Promise((done) => server.listen(port, "127.0.0.1", done));
-  return { server, trace, port: server.address().port,
+  /** What is asked for from now on is answered, as of now, when the result is called. */
+  const hold = (name) => {
+    let free;
+    held.set(name, new Promise((done) => { free = done; }));
+    return () => { held.delete(name); free(); };
+  };
+  return { server, trace, hold, port: server.address().port,
            url: `http://127.0.0.1:${server.address().port}/token/`,
            stop: () => new Promise((done) => {
              server.close(done);

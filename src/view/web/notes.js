@@ -14,6 +14,9 @@ export class Notes {
     this.detail = detail;
     /** @type {{id: number, from: number, to: number, row: ?string, text: string}[]} */
     this.all = [];
+    /** The last of what was asked: each waits for the one before, so that an older
+     * answer never replaces a newer one. @type {Promise<boolean>} */
+    this.last = Promise.resolve(true);
     this.input = element("input", { type: "text", className: "grow", id: "note-text",
       maxLength: 300, placeholder: "A note on the selection, or on the cursor and its row" });
     this.input.setAttribute("aria-label", "A new note");
@@ -59,7 +62,13 @@ export class Notes {
   }
 
   /** Asks or changes, and shows what there is then; whether it went well. */
-  async change(method, path, params) {
+  change(method, path, params) {
+    this.last = this.last.then(() => this.exchange(method, path, params));
+    return this.last;
+  }
+
+  /** One question and its answer. */
+  async exchange(method, path, params) {
     try {
       const answer = await this.server.ask(path, params, undefined, method);
       this.all = answer.notes;
