@@ -10,7 +10,7 @@ import shutil
 
 from sonde import SONDE, Skip, check, install, run, scratch
 from harness import check_equal, main
-from kernel import each_source, kernel_test, record_kernel
+from kernel import each_source, kernel_test, need, record_kernel
 
 
 def symbols():
@@ -41,6 +41,7 @@ def core(listed):
 
 
 def record_sites(source=None, options=()):
+    need("tracefs")  # it lists what isn't among the usual events
     return record_kernel("ls", "/", k="kmem:kmalloc,kmem:kfree",
                          source=source, options=["-a", *options])
 
@@ -82,6 +83,7 @@ def call_sites_are_as_kallsyms_has_them(source):
 @kernel_test
 def what_lies_behind_the_code_has_no_name():
     """Most data is in no list: the last function before it is not its name."""
+    need("tracefs")
     where = {name: address for address, name, _ in symbols()}
     done = record_kernel("sleep", "0.3", k="timer:timer_start",
                          options=["-a"])

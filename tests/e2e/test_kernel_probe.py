@@ -39,6 +39,12 @@ def need_kprobes():
         raise Skip("the kernel has no kprobes (CONFIG_KPROBES)")
 
 
+def need_events():
+    """Events have their numbers in tracefs."""
+    need("bpf")
+    need("tracefs")
+
+
 def probe_test(function):
     def run_it():
         need_kprobes()
@@ -186,7 +192,7 @@ print(os.getpid())
 
 @test
 def an_events_arguments_have_their_types():
-    need("bpf")
+    need_events()
     where = scratch() / "trace"
     done = run(SONDE, "probe", "--kernel", "sched:sched_process_fork if "
                "parent->pid == current->pid && child->pid > 1", "--collect",
@@ -209,7 +215,7 @@ def an_events_arguments_have_their_types():
 
 @test
 def events_that_are_not_there_are_told():
-    need("bpf")
+    need_events()
     why_not(["sched:sched_swich"], "no such event", "did you mean")
     why_not(["irq:sched_switch"], "no such event")
     why_not(["syscalls:openat"], "-k syscalls")
@@ -268,6 +274,7 @@ def a_probe_lies_between_a_calls_ends_on_one_clock():
 # ---- nothing stays ----
 
 def command(name="trace"):
+    need_events()
     return subprocess.Popen(
         [SONDE, "probe", "--kernel", "vfs_read if count == 99999; "
          "task:task_rename", "-o", scratch() / name, "--", "sleep", "1000"],
@@ -372,7 +379,7 @@ def listed(front):
 
 @test
 def probes_of_others_are_listed_and_ended():
-    need("bpf")
+    need_events()
     where = scratch() / "trace"
     front = probe_ends(where.parent)
     wait_for(lambda: "recording" in (where.parent / "words").read_text(),
@@ -397,7 +404,7 @@ def probes_of_others_are_listed_and_ended():
 
 @test
 def those_of_a_program_end_with_it():
-    need("bpf")
+    need_events()
     front = probe_ends(scratch(), "--", "sleep", "1000")
     wait_for(lambda: listed(front), "the probes")
     done = run(SONDE, "probe", "--kernel", "--stop", "task_rename")

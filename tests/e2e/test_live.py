@@ -7,6 +7,7 @@ When `live` has begun isn't told, so a test emits events until one is shown: fro
 that on all have to be.
 """
 
+import itertools
 import json
 import os
 import select
@@ -161,13 +162,18 @@ def a_running_process_is_shown_and_left_as_it_was():
 
 @test
 def events_of_all_cpus_come_in_the_order_of_time():
+    """And those that came too late for it, on a machine that was too busy, are
+    counted."""
     with Home() as home:
         r = home.run("live", "-q", "--json", "--", flood(), 20000)
-        check_equal((r.returncode, r.stderr), (7, ""), "status")
+        check_equal(r.returncode, 7, f"status; {r.stderr}")
         events, told = split(r.stdout.splitlines())
         times = [e["time_ns"] for e in events]
-        check_equal(times, sorted(times), "times")
-        check_equal(told[-1]["late"], 0, "late")
+        latest = itertools.accumulate(times, max)
+        late = sum(time < most for time, most in zip(times, latest))
+        check_equal(told[-1]["late"], late, "late")
+        check_equal(r.stderr, f"sonde: {late} of the events shown came after "
+                    "later ones\n" if late else "", "told")
         check_equal(told[-1]["events"] + told[-1]["lost"], 80000, "events")
         check_counts(told[-1], events)
         for thread in range(4):
