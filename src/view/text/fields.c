@@ -152,9 +152,7 @@ static enum form leaf_form(const struct sonde_writer *writer,
 	case SONDE_KIND_BOOL:
 		return FORM_BOOL;
 	case SONDE_KIND_BITS:
-		if (cls->nr_labels && writer->style != SONDE_STYLE_BABELTRACE)
-			return FORM_FLAGS;
-		return number_form(writer, cls);
+		return cls->nr_labels ? FORM_FLAGS : number_form(writer, cls);
 	case SONDE_KIND_FLOAT:
 		return FORM_FLOAT;
 	case SONDE_KIND_STRING:
@@ -543,21 +541,26 @@ static void put_wide_string(const struct sonde_writer *writer,
 	free(text);
 }
 
-/* Bytes in hexadecimal, of a length that only the packet limits. */
+/* Bytes in hexadecimal, of a length that only the packet limits: 01ff, and as
+ * from babeltrace2 2.1 on, { 01 ff }. */
 static void put_blob(const struct sonde_writer *writer,
 		     const struct sonde_value *value,
 		     struct sonde_buffer *buffer)
 {
 	bool quoted = writer->style == SONDE_STYLE_JSON;
+	bool apart = writer->style == SONDE_STYLE_BABELTRACE;
 
 	sonde_buffer_text(buffer, "\"", quoted);
+	sonde_buffer_text(buffer, "{ ", apart ? 2 : 0);
 	for (uint64_t i = 0; i < value->length; i++) {
 		unsigned char byte = (unsigned char)value->text[i];
 
-		sonde_buffer_room(buffer, 2);
+		sonde_buffer_room(buffer, 3);
 		sonde_put_char(buffer, lower_digits[byte >> 4]);
 		sonde_put_char(buffer, lower_digits[byte & 15]);
+		sonde_buffer_text(buffer, " ", apart);
 	}
+	sonde_buffer_text(buffer, "}", apart);
 	sonde_buffer_text(buffer, "\"", quoted);
 }
 
@@ -658,6 +661,38 @@ static void put_enum_babeltrace(const struct sonde_writer *writer,
 	sonde_buffer_room(buffer, 80);
 	put_number(writer, shape, shape->number, value, buffer);
 	SONDE_PUT(buffer, " )");
+}
+
+/* The first label behind `last` by name; NULL: there is none. */
+static const char *label_behind(const struct sonde_class *cls, uint64_t value,
+				const char *last)
+{
+	const char *label, *first = NULL;
+
+	for (size_t i = 0; (label = sonde_class_label(cls, value, i)); i++)
+		if ((!last || strcmp(label, last) > 0) &&
+		    (!first || strcmp(label, first) < 0))
+			first = label;
+	return first;
+}
+
+/* 0x21 { "a", "b" }, by name, as from babeltrace2 2.1 on. */
+static void put_flags_babeltrace(const struct sonde_writer *writer,
+				 const struct sonde_shape *shape,
+				 uint64_t value, struct sonde_buffer *buffer)
+{
+	const char *label = label_behind(shape->cls, value, NULL);
+
+	put_number(writer, shape, shape->number, value, buffer);
+	if (!label)
+		return;
+	sonde_buffer_text(buffer, " { ", 3);
+	while (label) {
+		sonde_put_quoted(writer, label, strlen(label), buffer);
+		label = label_behind(shape->cls, value, label);
+		sonde_buffer_text(buffer, ", ", label ? 2 : 0);
+	}
+	sonde_buffer_text(buffer, " }", 2);
 }
 
 /* {"value": 3, "label": "red"}, {"value": 3, "labels": ["a", "b"]} */
@@ -778,12 +813,14 @@ static void put_labels(const struct sonde_writer *writer,
 		       const struct sonde_shape *shape, uint64_t value,
 		       struct sonde_buffer *buffer)
 {
-	if (writer->style == SONDE_STYLE_BABELTRACE)
-		put_enum_babeltrace(writer, shape, value, buffer);
-	else if (writer->style == SONDE_STYLE_JSON)
+	if (writer->style == SONDE_STYLE_JSON)
 		put_labels_json(writer, shape, value, buffer);
-	else
+	else if (writer->style == SONDE_STYLE_PLAIN)
 		put_labels_plain(writer, shape, value, buffer);
+	else if (shape->form == FORM_FLAGS)
+		put_flags_babeltrace(writer, shape, value, buffer);
+	else
+		put_enum_babeltrace(writer, shape, value, buffer);
 }
 
 /* ---- events ---- */
