@@ -23,12 +23,28 @@
 /* What every kernel since 3.8 calls its first PID namespace. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
 
+static int is_one(void *ctx, const char *group, const char *name,
+		  const char *shown)
+{
+	(void)ctx, (void)group, (void)name, (void)shown;
+	return 1;
+}
+
+/* Only where the list of events can be read is it known what there isn't. */
 static int fail_unmatched(const struct sonde_source_rule *rule,
 			  struct sonde_source_error *error)
 {
+	struct sonde_source_error why;
 	struct sonde_nearest nearest;
-	const char *hint = sonde_source_hint(rule->text, &nearest);
+	const char *hint;
+	int rc = sonde_source_available(is_one, NULL, &why);
 
+	if (rc < 0)
+		return sonde_source_fail(error, rc,
+					 "%.100s: no such event is known; "
+					 "%.280s",
+					 rule->text, why.text);
+	hint = sonde_source_hint(rule->text, &nearest);
 	return sonde_source_fail(
 		error, -EINVAL, "%.100s: this kernel has no such event%s",
 		rule->text,

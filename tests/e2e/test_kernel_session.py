@@ -257,6 +257,21 @@ def what_was_meant_is_told_before_anything_runs():
     check_equal(done.returncode, 0, done.stderr)
 
 
+WITHOUT_TRACEFS = ("for t in /sys/kernel/tracing /sys/kernel/debug; do "
+                   "while umount -l $t 2>/dev/null; do :; done; done; "
+                   'exec "$@"')
+
+
+@test
+def where_events_are_not_listed_none_is_denied():
+    need("bpf")
+    done = run("unshare", "--mount", "sh", "-c", WITHOUT_TRACEFS, "sh", SONDE,
+               "record", "-a", "-k", "kmem:kmalloc", "--kernel-source", "bpf",
+               "-o", scratch() / "t", "--", "true")
+    check("no such event is known" in done.stderr and
+          "tracefs is not mounted" in done.stderr, done.stderr)
+
+
 # ---- the directory ----
 
 @kernel_test
