@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+#include "base/number.h"
+
 #define SONDE_SESSION_ENV "SONDE_SESSION"
 /* A directory for the arena's file, which is memory without it. */
 #define SONDE_ARENA_ENV "SONDE_ARENA"
@@ -26,6 +28,17 @@
 
 #define SONDE_HELLO_MAGIC     0x6f6c6c6568444e53ull /* "SNDhello" */
 #define SONDE_HELLO_VERSION   1u
+
+/* How long a process waits. `given`: SONDE_PATIENCE_ENV's value, or NULL. */
+static inline uint64_t sonde_patience_ns(const char *given)
+{
+	uint64_t ms;
+
+	if (!given || !sonde_number_parse(given, UINT64_MAX, &ms) || !ms)
+		ms = SONDE_PATIENCE_MS;
+	return (ms < SONDE_PATIENCE_MAX_MS ? ms : SONDE_PATIENCE_MAX_MS) *
+	       1000000;
+}
 
 struct sonde_hello {
 	uint64_t magic;

@@ -14,6 +14,7 @@
 #include "base/grow.h"
 #include "base/port.h"
 #include "base/time.h"
+#include "ring/hello.h"
 #include "session/perf_map.h"
 #include "session/unwind.h"
 #include "source/callstacks.h"
@@ -34,7 +35,7 @@
 #define CODE_BYTES   20u /* and the name with its NUL */
 #define UNTOLD_BYTES 12u
 /* What a process may wait for its tables, and others that come meanwhile. */
-#define AWAITED_NS UINT64_C(10000000)
+#define AWAITED_NS UINT64_C(10000000) /* of CPU time, and half its patience */
 #define TABLES_NS  UINT64_C(40000000)
 
 /* What is known of an image. */
@@ -485,6 +486,7 @@ static void give_tables(struct sonde_mappings *mappings,
 	struct sonde_unwind_room *room = sonde_arena_source_unwind(look->image);
 	struct sonde_stacks *stacks =
 		sonde_arena_source_stacks(look->image, &room->depth);
+	struct sonde_unwind_budget budget = { TABLES_NS, TABLES_NS };
 	struct sonde_proc_stat stat;
 
 	room->stacks = stacks;
@@ -494,14 +496,18 @@ static void give_tables(struct sonde_mappings *mappings,
 	if (!sonde_proc_stat(sonde_arena_source_pid(look->image), &stat) &&
 	    stat.stack > 1)
 		sonde_store_relaxed(&stacks->main_top, stat.stack & ~7ull);
+	if (is_awaited) {
+		/* As the program: `sonde record` gave it what we have. */
+		const char *given = secure_getenv(SONDE_PATIENCE_ENV);
+
+		budget.cpu_ns = AWAITED_NS;
+		budget.wall_ns = sonde_patience_ns(given) / 2;
+	}
 	if (!mappings->unwind)
 		mappings->unwind = sonde_unwind_new();
 	if (mappings->unwind)
 		sonde_unwind_publish(mappings->unwind, room, look->mapped.code,
-				     look->mapped.nr_code,
-				     sonde_monotonic_ns() +
-					     (is_awaited ? AWAITED_NS :
-							   TABLES_NS));
+				     look->mapped.nr_code, &budget);
 }
 
 /* False if there is nothing to be seen; then there is no look. */

@@ -38,6 +38,8 @@ struct table {
 
 struct sonde_unwind {
 	bool is_awaited, is_late; /* late: no table is made now */
+	uint64_t begin_cpu_ns, begin_wall_ns;
+	struct sonde_unwind_budget budget;
 	size_t nr, capacity;
 	struct table *tables;
 };
@@ -193,11 +195,26 @@ keep_table(struct sonde_unwind *unwind, struct file *file,
 	return &unwind->tables[unwind->nr++].rows;
 }
 
+static void begin_budget(struct sonde_unwind *unwind,
+			 const struct sonde_unwind_budget *budget)
+{
+	unwind->budget = *budget;
+	unwind->begin_cpu_ns = sonde_time_ns(CLOCK_THREAD_CPUTIME_ID);
+	unwind->begin_wall_ns = sonde_monotonic_ns();
+}
+
+static bool is_spent(const struct sonde_unwind *unwind)
+{
+	return sonde_time_ns(CLOCK_THREAD_CPUTIME_ID) - unwind->begin_cpu_ns >
+		       unwind->budget.cpu_ns ||
+	       sonde_monotonic_ns() - unwind->begin_wall_ns >
+		       unwind->budget.wall_ns;
+}
+
 /* NULL: there are none. */
 static const struct sonde_unwind_rows *
 rows_of(struct sonde_unwind *unwind,
-	const struct sonde_statedump_mapping *mapping, uint64_t deadline_ns,
-	bool *is_all)
+	const struct sonde_statedump_mapping *mapping, bool *is_all)
 {
 	struct file file = { .fd = sonde_build_id_open(mapping) };
 	const struct sonde_unwind_rows *rows = NULL;
@@ -211,7 +228,7 @@ rows_of(struct sonde_unwind *unwind,
 
 	if (file.fd < 0)
 		return NULL;
-	unwind->is_late = sonde_monotonic_ns() > deadline_ns;
+	unwind->is_late = is_spent(unwind);
 	if (!fstat(file.fd, &st) && table.bytes <= UINT32_MAX) {
 		table.changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
 				   st.st_mtim.tv_nsec;
@@ -342,7 +359,7 @@ void sonde_unwind_room_free(struct sonde_unwind_room *room)
 void sonde_unwind_publish(struct sonde_unwind *unwind,
 			  struct sonde_unwind_room *room,
 			  const struct sonde_statedump_mapping *code, size_t nr,
-			  uint64_t deadline_ns)
+			  const struct sonde_unwind_budget *budget)
 {
 	struct sonde_stacks *stacks = room->stacks;
 	struct publishing *to = calloc(1, sizeof(*to));
@@ -358,9 +375,10 @@ void sonde_unwind_publish(struct sonde_unwind *unwind,
 	begin_room(room, unwind);
 	to->room = room;
 	unwind->is_awaited = room->is_awaited;
+	begin_budget(unwind, budget);
 	for (size_t i = 0; i < nr; i++) {
 		const struct sonde_unwind_rows *rows =
-			rows_of(unwind, &code[i], deadline_ns, &is_all);
+			rows_of(unwind, &code[i], &is_all);
 
 		if (rows)
 			put_range(to, &code[i], rows);

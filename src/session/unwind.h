@@ -6,8 +6,8 @@
  * The recorder makes a file's table when a process is first seen with it, and
  * copies it to each process's arena: some 10 ms for a file of the C library's
  * size the first time, and a copy of its rows (some 300 KiB) for each arena. A
- * process that waits for the recorder doesn't wait for that: what isn't made by a
- * deadline is made at the next looks, and its first stacks may end early.
+ * process that waits for the recorder doesn't wait for all: what a budget isn't
+ * enough for is made at the next looks, and its first stacks may end early.
  * The process makes no call for it.
  *
  * What the arena has no room for, and files that can't be read or have no
@@ -49,15 +49,21 @@ struct sonde_unwind_room {
 /* It was got by calloc(); NULL is fine. */
 void sonde_unwind_room_free(struct sonde_unwind_room *room);
 
+/* What making tables may take, in nanoseconds. The thread's own time bounds the
+ * work; on a busy machine that may take long, and whoever waits has to be spared. */
+struct sonde_unwind_budget {
+	uint64_t cpu_ns, wall_ns;
+};
+
 /*
  * Publishes the tables of the code mappings `code`, ordered by address, unless
- * they are those that were published last. No table is made after `deadline_ns`
- * (of the monotonic clock): the caller tries again later. `depth` is what the recorder made the
+ * they are those that were published last. No table is begun when the budget is
+ * spent: the caller tries again later. `depth` is what the recorder made the
  * room's stacks with: their memory may be changed by others.
  */
 void sonde_unwind_publish(struct sonde_unwind *unwind,
 			  struct sonde_unwind_room *room,
 			  const struct sonde_statedump_mapping *code, size_t nr,
-			  uint64_t deadline_ns);
+			  const struct sonde_unwind_budget *budget);
 
 #endif /* SESSION_UNWIND_H */

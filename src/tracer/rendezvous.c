@@ -21,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "ring/hello.h"
 
 /* A connection and when we give it up: one moment for all that is waited for. */
@@ -38,18 +37,6 @@ static int64_t now_ns(void)
 
 	(void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t); /* can't fail */
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int64_t patience_ns(void)
-{
-	const char *given = secure_getenv(SONDE_PATIENCE_ENV);
-	uint64_t ms;
-
-	if (!given || !sonde_number_parse(given, UINT64_MAX, &ms) || !ms)
-		ms = SONDE_PATIENCE_MS;
-	return (int64_t)(ms < SONDE_PATIENCE_MAX_MS ? ms :
-						      SONDE_PATIENCE_MAX_MS) *
-	       1000000;
 }
 
 /* connect() waits as send() does, if the queue of peers is full. */
@@ -108,7 +95,9 @@ static bool connect_to(const char *session, struct call *ret_call)
 	ret_call->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (ret_call->fd < 0)
 		return false;
-	ret_call->end_ns = now_ns() + patience_ns();
+	ret_call->end_ns =
+		now_ns() +
+		(int64_t)sonde_patience_ns(secure_getenv(SONDE_PATIENCE_ENV));
 	if (session_socket_reach(ret_call, &address))
 		return true;
 	(void)close(ret_call->fd); /* nobody there */

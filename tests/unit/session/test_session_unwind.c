@@ -17,6 +17,7 @@
 static struct sonde_stacks *stacks;
 static char path[4096];
 static struct sonde_statedump_mapping code[2];
+static const struct sonde_unwind_budget no_limit = { UINT64_MAX, UINT64_MAX };
 
 /* The mapping that `main` is in. */
 static bool find_code(const char *line, uint64_t address)
@@ -95,7 +96,7 @@ static void another_recorder_writes_behind_what_is_in_use(void **state)
 		memcpy(copy, rows, SONDE_STACKS_TABLES);
 		/* The second has another set first. */
 		sonde_unwind_publish(unwind, room, code + i, (size_t)(2 - i),
-				     UINT64_MAX);
+				     &no_limit);
 		assert_int_equal(stacks->ranges & 0xffff, 1 - i);
 		if (i) {
 			uint64_t used = (before >> 16) + 24 - first;
@@ -116,12 +117,32 @@ static void a_files_rows_are_copied_once(void **state)
 	uint64_t used;
 
 	(void)state;
-	sonde_unwind_publish(unwind, room, code, 1, UINT64_MAX);
+	sonde_unwind_publish(unwind, room, code, 1, &no_limit);
 	used = room->used;
 	assert_true(used > sizeof(struct sonde_stacks_range));
-	sonde_unwind_publish(unwind, room, code, 2, UINT64_MAX);
+	sonde_unwind_publish(unwind, room, code, 2, &no_limit);
 	assert_int_equal(room->used, used + sizeof(struct sonde_stacks_range));
 	assert_int_equal(stacks->ranges & 0xffff, 1);
+	sonde_unwind_room_free(room);
+	sonde_unwind_free(unwind);
+}
+
+static void what_a_budget_is_not_enough_for_comes_later(void **state)
+{
+	const struct sonde_unwind_budget no_work = { 0, UINT64_MAX };
+	const struct sonde_unwind_budget no_wait = { UINT64_MAX, 0 };
+	struct sonde_unwind *unwind = sonde_unwind_new();
+	struct sonde_unwind_room *room = new_room();
+
+	(void)state;
+	sonde_unwind_publish(unwind, room, code, 1, &no_work);
+	assert_int_equal(stacks->ranges & 0xffff, 0);
+	sonde_unwind_publish(unwind, room, code, 1, &no_wait);
+	assert_int_equal(stacks->ranges & 0xffff, 0);
+	assert_true(room->hash == 0);
+	sonde_unwind_publish(unwind, room, code, 1, &no_limit);
+	assert_int_equal(stacks->ranges & 0xffff, 1);
+	assert_true(room->hash != 0);
 	sonde_unwind_room_free(room);
 	sonde_unwind_free(unwind);
 }
@@ -134,9 +155,9 @@ static void a_snapshot_publishes_nothing(void **state)
 	uint64_t ranges;
 
 	(void)state;
-	sonde_unwind_publish(unwind, room, code, 1, UINT64_MAX);
+	sonde_unwind_publish(unwind, room, code, 1, &no_limit);
 	ranges = stacks->ranges;
-	sonde_unwind_publish(snapshot, room, code, 2, UINT64_MAX);
+	sonde_unwind_publish(snapshot, room, code, 2, &no_limit);
 	assert_int_equal(stacks->ranges, ranges);
 	sonde_unwind_room_free(room);
 	sonde_unwind_free(snapshot);
@@ -150,10 +171,10 @@ static void what_has_no_room_is_not_tried_again(void **state)
 	struct sonde_unwind_room *room = new_room();
 
 	(void)state;
-	sonde_unwind_publish(unwind, room, code, 1, UINT64_MAX);
+	sonde_unwind_publish(unwind, room, code, 1, &no_limit);
 	room->used = SONDE_STACKS_TABLES;
 	room->hash = 0;
-	sonde_unwind_publish(unwind, room, code, 1, UINT64_MAX);
+	sonde_unwind_publish(unwind, room, code, 1, &no_limit);
 	assert_int_not_equal(room->hash, 0);
 	sonde_unwind_room_free(room);
 	sonde_unwind_free(unwind);
@@ -165,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(another_recorder_writes_behind_what_is_in_use),
 		TEST(a_files_rows_are_copied_once),
+		TEST(what_a_budget_is_not_enough_for_comes_later),
 		TEST(a_snapshot_publishes_nothing),
 		TEST(what_has_no_room_is_not_tried_again),
 	};
