@@ -195,22 +195,6 @@ keep_table(struct sonde_unwind *unwind, struct file *file,
 	return &unwind->tables[unwind->nr++].rows;
 }
 
-static void begin_budget(struct sonde_unwind *unwind,
-			 const struct sonde_unwind_budget *budget)
-{
-	unwind->budget = *budget;
-	unwind->begin_cpu_ns = sonde_time_ns(CLOCK_THREAD_CPUTIME_ID);
-	unwind->begin_wall_ns = sonde_monotonic_ns();
-}
-
-static bool is_spent(const struct sonde_unwind *unwind)
-{
-	return sonde_time_ns(CLOCK_THREAD_CPUTIME_ID) - unwind->begin_cpu_ns >
-		       unwind->budget.cpu_ns ||
-	       sonde_monotonic_ns() - unwind->begin_wall_ns >
-		       unwind->budget.wall_ns;
-}
-
 /* NULL: there are none. */
 static const struct sonde_unwind_rows *
 rows_of(struct sonde_unwind *unwind,
@@ -228,7 +212,11 @@ rows_of(struct sonde_unwind *unwind,
 
 	if (file.fd < 0)
 		return NULL;
-	unwind->is_late = is_spent(unwind);
+	unwind->is_late =
+		sonde_time_ns(CLOCK_THREAD_CPUTIME_ID) - unwind->begin_cpu_ns >
+			unwind->budget.cpu_ns ||
+		sonde_monotonic_ns() - unwind->begin_wall_ns >
+			unwind->budget.wall_ns;
 	if (!fstat(file.fd, &st) && table.bytes <= UINT32_MAX) {
 		table.changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
 				   st.st_mtim.tv_nsec;
@@ -375,7 +363,9 @@ void sonde_unwind_publish(struct sonde_unwind *unwind,
 	begin_room(room, unwind);
 	to->room = room;
 	unwind->is_awaited = room->is_awaited;
-	begin_budget(unwind, budget);
+	unwind->budget = *budget;
+	unwind->begin_cpu_ns = sonde_time_ns(CLOCK_THREAD_CPUTIME_ID);
+	unwind->begin_wall_ns = sonde_monotonic_ns();
 	for (size_t i = 0; i < nr; i++) {
 		const struct sonde_unwind_rows *rows =
 			rows_of(unwind, &code[i], &is_all);

@@ -129,6 +129,14 @@ def each_folder_of_tests_and_each_benchmark_is_described():
             check(f"`bench/{file.name}`" in text, f"bench/README.md: {file.name}")
 
 
+@test
+def each_end_to_end_test_is_run():
+    text = (ROOT / "tests/e2e/meson.build").read_text()
+    for file in (ROOT / "tests/e2e").glob("test_*.py"):
+        name = file.stem.removeprefix("test_")
+        check(f"'{name}'" in text, f"tests/e2e/meson.build lacks {name}")
+
+
 def included(file):
     """What a file of src/ includes of src/, as paths from the top."""
     text = (ROOT / file).read_text()
