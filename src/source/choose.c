@@ -37,10 +37,9 @@ static int fail_unmatched(const struct sonde_source_rule *rule,
 	struct sonde_source_error why;
 	struct sonde_nearest nearest;
 	const char *hint;
-	int rc = sonde_source_available(is_one, NULL, &why);
 
-	if (rc < 0)
-		return sonde_source_fail(error, rc,
+	if (sonde_source_available(is_one, NULL, &why) < 0)
+		return sonde_source_fail(error, -EINVAL,
 					 "%.100s: no such event is known; "
 					 "%.280s",
 					 rule->text, why.text);
