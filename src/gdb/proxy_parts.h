@@ -94,8 +94,6 @@ void sonde_gdb_proxy_registers(struct sonde_gdb_proxy *proxy,
 			       const char *packet,
 			       struct sonde_gdb_reply *reply);
 /* Of a thread ("pPID.TID"), stopped; GDB's own selection stays. */
-int sonde_gdb_proxy_get_pc(struct sonde_gdb_proxy *proxy, const char *thread,
-			   uint64_t *ret_pc);
 int sonde_gdb_proxy_set_pc(struct sonde_gdb_proxy *proxy, const char *thread,
 			   uint64_t pc);
 /* Has the agent record a step of a stopped thread, which stays where it is. */

@@ -191,20 +191,6 @@ static void select_again(struct sonde_gdb_proxy *proxy)
 		(void)sonde_gdb_proxy_ask(proxy, "%s", proxy->general);
 }
 
-int sonde_gdb_proxy_get_pc(struct sonde_gdb_proxy *proxy, const char *thread,
-			   uint64_t *ret_pc)
-{
-	uint8_t theirs[THEIR_BYTES];
-	int rc = select_thread(proxy, thread);
-
-	if (rc == 0)
-		rc = get_theirs(proxy, theirs);
-	if (rc == 0)
-		*ret_pc = get_rip(theirs);
-	select_again(proxy);
-	return rc;
-}
-
 int sonde_gdb_proxy_set_pc(struct sonde_gdb_proxy *proxy, const char *thread,
 			   uint64_t pc)
 {

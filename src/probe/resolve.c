@@ -34,7 +34,6 @@ enum {
 	/* A packet's. */
 	SOURCE_PIECE = 1000,
 	ACTIONS_MAX = 128,
-	ACTION_SIZE = 2 * SONDE_AGENT_BYTES_MAX + 64,
 };
 
 struct resolving {

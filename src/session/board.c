@@ -24,12 +24,6 @@ struct sonde_board *sonde_board_new(void)
 	return board == MAP_FAILED ? NULL : board;
 }
 
-void sonde_board_free(struct sonde_board *board)
-{
-	if (board)
-		(void)munmap(board, sizeof(*board));
-}
-
 static bool is_row(const struct sonde_board_row *row,
 		   const struct sonde_board_row *wanted, pid_t pid)
 {

@@ -58,7 +58,6 @@ struct sonde_board {
 
 /* Shared with children of fork. NULL: no memory. */
 struct sonde_board *sonde_board_new(void);
-void sonde_board_free(struct sonde_board *board);
 
 struct sonde_arena_source;
 

@@ -24,7 +24,6 @@
 #define REGISTER_PC 16u
 
 /* Encodings of pointers. */
-#define ENCODED_OMIT  0xffu
 #define ENCODED_PCREL 0x10u
 #define ENCODED_FORM  0x0fu
 #define ENCODED_HOW   0x70u

@@ -98,7 +98,6 @@ struct sonde_schema {
 	struct sonde_schema_clock *clocks;
 	size_t nr_streams, streams_capacity;
 	struct sonde_stream_class **streams;
-	size_t nr_aliases; /* parsers' own */
 	/* What is read, but not by all readers or not as the format has it:
 	 * lines of words, as of a complaint. */
 	size_t nr_warnings, warnings_capacity;

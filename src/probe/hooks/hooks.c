@@ -809,14 +809,3 @@ void sonde_hooks_tell(const struct sonde_hooks *hooks,
 					   hooks->list[i]->notes[n]);
 	}
 }
-
-void sonde_hooks_free(struct sonde_hooks *hooks)
-{
-	if (!hooks)
-		return;
-	sonde_hooks_end(hooks);
-	for (size_t i = 0; i < hooks->nr; i++)
-		free(hooks->list[i]);
-	free(hooks->list);
-	free(hooks);
-}

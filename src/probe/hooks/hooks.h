@@ -54,7 +54,4 @@ void sonde_hooks_end(struct sonde_hooks *hooks);
 void sonde_hooks_tell(const struct sonde_hooks *hooks,
 		      struct sonde_summary *summary);
 
-/* Ends it, if need be. */
-void sonde_hooks_free(struct sonde_hooks *hooks);
-
 #endif /* PROBE_HOOKS_HOOKS_H */

@@ -211,14 +211,3 @@ sonde_hooks_modules_named(const struct sonde_hooks_modules *modules,
 			return &modules->list[i];
 	return NULL;
 }
-
-const struct sonde_hooks_module *
-sonde_hooks_modules_at(const struct sonde_hooks_modules *modules,
-		       uint64_t address)
-{
-	for (size_t i = 0; i < modules->nr; i++)
-		if (address >= modules->list[i].start &&
-		    address < modules->list[i].end)
-			return &modules->list[i];
-	return NULL;
-}

@@ -50,9 +50,4 @@ const struct sonde_hooks_module *
 sonde_hooks_modules_named(const struct sonde_hooks_modules *modules,
 			  const char *begin);
 
-/* The one that the address is in; NULL. */
-const struct sonde_hooks_module *
-sonde_hooks_modules_at(const struct sonde_hooks_modules *modules,
-		       uint64_t address);
-
 #endif /* PROBE_HOOKS_MODULES_H */

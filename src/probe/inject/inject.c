@@ -67,7 +67,6 @@
 #include "probe/inject/servant.h"
 #include "sys/proc.h"
 
-#define INTERRUPT_MS    200 /* for a thread to stop */
 #define CHOOSE_TRIES    1000
 #define CHOOSE_PAUSE_NS 1000000L
 #define CODE_SEGMENT    0x33

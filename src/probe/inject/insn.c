@@ -11,7 +11,6 @@
 #include <Zydis/Zydis.h>
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/port.h"
 
@@ -174,16 +173,4 @@ int sonde_insn_decode(const uint8_t *bytes, size_t size, uint64_t address,
 	flags(&raw, &insn);
 	*ret_insn = insn;
 	return 0;
-}
-
-void sonde_insn_text(const uint8_t *bytes, size_t size, uint64_t address,
-		     char *to, size_t to_size)
-{
-	ZydisDisassembledInstruction text;
-
-	if (ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64,
-					       address, bytes, size, &text)))
-		snprintf(to, to_size, "%s", text.text);
-	else
-		snprintf(to, to_size, "(bad)");
 }

@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SONDE_INSN_BYTES_MAX 15
-
 enum sonde_insn_flow {
 	SONDE_INSN_NEXT,   /* goes on behind itself */
 	SONDE_INSN_JUMP,   /* jmp rel: to `target` */
@@ -64,9 +62,5 @@ static inline bool sonde_insn_has_target(const struct sonde_insn *insn)
 	       insn->flow == SONDE_INSN_BRANCH ||
 	       insn->flow == SONDE_INSN_LOOP || insn->flow == SONDE_INSN_CALL;
 }
-
-/* As text, for tests and error messages: "add rax, rbx". */
-void sonde_insn_text(const uint8_t *bytes, size_t size, uint64_t address,
-		     char *to, size_t to_size);
 
 #endif /* PROBE_INJECT_INSN_H */

@@ -530,11 +530,6 @@ pid_t sonde_process_pid(const struct sonde_process *process)
 	return process->pid;
 }
 
-int sonde_process_fd(const struct sonde_process *process)
-{
-	return process->fd;
-}
-
 bool sonde_process_lives(const struct sonde_process *process)
 {
 	struct pollfd ended = { .fd = process->fd, .events = POLLIN };

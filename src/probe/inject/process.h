@@ -59,8 +59,6 @@ void sonde_process_close(struct sonde_process *process);
 bool sonde_process_is_served(pid_t pid);
 
 pid_t sonde_process_pid(const struct sonde_process *process);
-/* Readable when the process has ended (a pidfd). */
-int sonde_process_fd(const struct sonde_process *process);
 /* Whether it is still the program that was opened (no exec, no exit). */
 bool sonde_process_lives(const struct sonde_process *process);
 
