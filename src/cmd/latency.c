@@ -6,9 +6,7 @@
  */
 #include "cmd/latency.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,8 +15,8 @@
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/recording.h"
 #include "session/config.h"
-#include "session/launch.h"
 #include "sys/cpus.h"
 
 #define PRIORITY_DEFAULT 80u
@@ -268,26 +266,16 @@ static int latency_configure(const struct latency_words *words,
 /* The library with the tracepoints stays open: libsonde can't be unloaded. */
 static int latency_open_events(struct sonde_latency_config *config)
 {
-	char path[PATH_MAX];
-	void *library;
+	static const char *const names[] = { "sonde_latency_tick",
+					     "sonde_latency_over", NULL };
+	void *functions[2];
 
-	if (sonde_launch_find_helper(&sonde_launch_latency,
-				     SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
-				     path)) {
-		sonde_complain("latency: libsonde-latency.so is not in %s; "
-			       "--event needs it: install it",
-			       SONDE_LIBDIR);
+	if (sonde_command_load("latency: --event", &sonde_launch_latency, names,
+			       functions))
 		return 1;
-	}
-	library = dlopen(path, RTLD_NOW);
-	if (library) {
-		*(void **)&config->tick = dlsym(library, "sonde_latency_tick");
-		*(void **)&config->over = dlsym(library, "sonde_latency_over");
-	}
-	if (config->tick && config->over)
-		return 0;
-	sonde_complain("latency: can't open %.200s: %s", path, dlerror());
-	return 1;
+	*(void **)&config->tick = functions[0];
+	*(void **)&config->over = functions[1];
+	return 0;
 }
 
 /* ---- the command ---- */

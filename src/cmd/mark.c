@@ -11,9 +11,7 @@
  * Without anybody who records it there is no event, and that is an error here: who
  * marks wants to find it.
  */
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +19,9 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "base/text.h"
+#include "cmd/recording.h"
 #include "cmd/session.h"
 #include "ring/hello.h"
-#include "session/launch.h"
 #include "session/options.h"
 #include "types/build.h"
 
@@ -218,25 +216,15 @@ static int mark_describe(struct mark *mark, char **words)
 
 static int mark_load(struct mark *mark)
 {
-	char path[PATH_MAX];
-	void *library;
+	static const char *const names[] = { "sonde_register",
+					     "sonde_emit_parts", NULL };
+	void *functions[2];
 
-	if (sonde_launch_find_helper(&sonde_launch_tracer,
-				     SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
-				     path)) {
-		sonde_complain("mark: %s is not in %s: install it",
-			       sonde_launch_tracer.name, SONDE_LIBDIR);
+	if (sonde_command_load("mark", &sonde_launch_tracer, names, functions))
 		return 1;
-	}
-	library = dlopen(path, RTLD_NOW);
-	if (library) {
-		*(void **)&mark->enlist = dlsym(library, "sonde_register");
-		*(void **)&mark->emit = dlsym(library, "sonde_emit_parts");
-	}
-	if (mark->enlist && mark->emit)
-		return 0;
-	sonde_complain("mark: can't open %.200s: %s", path, dlerror());
-	return 1;
+	*(void **)&mark->enlist = functions[0];
+	*(void **)&mark->emit = functions[1];
+	return 0;
 }
 
 static int mark_join(const char *session)

@@ -17,6 +17,7 @@
 #include "ring/shadow.h"
 #include "session/front.h"
 #include "session/front_hooks.h"
+#include "session/launch.h"
 #include "session/options.h"
 
 #define SONDE_EXIT_FAILED 1
@@ -44,6 +45,12 @@ void sonde_command_scratch_name(const char *kind, const char *folder,
 int sonde_command_find_program(const char *name, char path[PATH_MAX]);
 int sonde_command_find_preload(const struct sonde_record_options *options,
 			       char path[PATH_MAX]);
+
+/* Opens a library of ours for good, and finds the functions in it. 0, or an exit
+ * status: said why, with `who` before it. */
+int sonde_command_load(const char *who,
+		       const struct sonde_launch_helper *helper,
+		       const char *const names[], void *ret_functions[]);
 
 /* Which calls of functions are recorded; by this machine's clock. 0, or an exit
  * status. */

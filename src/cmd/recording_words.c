@@ -23,7 +23,6 @@
 #include "cmd/recording.h"
 #include "ring/layout.h"
 #include "session/census.h"
-#include "session/launch.h"
 
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
@@ -80,6 +79,23 @@ int sonde_command_find_preload(const struct sonde_record_options *options,
 			secure_getenv("SONDE_PRELOAD_DIR") ?
 				"SONDE_PRELOAD_DIR" :
 				SONDE_LIBDIR);
+	return SONDE_EXIT_FAILED;
+}
+
+int sonde_command_load(const char *who,
+		       const struct sonde_launch_helper *helper,
+		       const char *const names[], void *ret_functions[])
+{
+	const char *why;
+
+	if (!sonde_launch_open_helper(helper, SONDE_LIBDIR_FROM_BINDIR,
+				      SONDE_LIBDIR, names, ret_functions, &why))
+		return 0;
+	if (why)
+		sonde_complain("%s: can't open %.500s", who, why);
+	else
+		sonde_complain("%s: %s is not in %s: install it", who,
+			       helper->name, SONDE_LIBDIR);
 	return SONDE_EXIT_FAILED;
 }
 

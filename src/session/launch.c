@@ -8,6 +8,7 @@
  */
 #include "session/launch.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -158,6 +159,31 @@ int sonde_launch_find_helper(const struct sonde_launch_helper *helper,
 		return -errno;
 	/* The loader takes both for separators. */
 	return strpbrk(ret_path, ": ") ? -EINVAL : 0;
+}
+
+int sonde_launch_open_helper(const struct sonde_launch_helper *helper,
+			     const char *from_us, const char *libdir,
+			     const char *const names[], void *ret_functions[],
+			     const char **ret_why)
+{
+	char path[PATH_MAX];
+	void *library;
+	bool whole;
+
+	*ret_why = NULL;
+	if (sonde_launch_find_helper(helper, from_us, libdir, path))
+		return -ENOENT;
+	library = dlopen(path, RTLD_NOW);
+	whole = library != NULL;
+	for (size_t i = 0; whole && names[i]; i++) {
+		ret_functions[i] = dlsym(library, names[i]);
+		whole = ret_functions[i] != NULL;
+	}
+	if (whole)
+		return 0;
+	/* a thread's own, and what failed is the last call */
+	*ret_why = dlerror(); /* NOLINT(concurrency-mt-unsafe) */
+	return -ELIBACC;
 }
 
 /* ---- the child's environment ---- */

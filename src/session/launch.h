@@ -62,6 +62,17 @@ int sonde_launch_find_helper(const struct sonde_launch_helper *helper,
 			     const char *from_us, const char *libdir,
 			     char ret_path[PATH_MAX]);
 
+/*
+ * Finds a helper library and opens it for good: its events can't be taken out of
+ * libsonde, nor its threads be ended. `names`, the last one NULL, are of functions
+ * in it. 0; -ENOENT and *ret_why = NULL: it isn't there; -ELIBACC: the loader's
+ * words, which name it, and are good until the next call.
+ */
+int sonde_launch_open_helper(const struct sonde_launch_helper *helper,
+			     const char *from_us, const char *libdir,
+			     const char *const names[], void *ret_functions[],
+			     const char **ret_why);
+
 /* Start the program. 0 and its pid, or -errno of what failed, exec included.
  */
 int sonde_launch_start(const struct sonde_launch *launch, pid_t *ret_pid);

@@ -7,10 +7,8 @@
  */
 #include "session/net/net.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,27 +19,23 @@
 static int open_nats(const char *url, const struct sonde_net_config *config,
 		     struct sonde_net_error *error, struct sonde_net **ret_net)
 {
-	sonde_net_engine_fn *engine = NULL;
-	char path[PATH_MAX];
-	void *library;
+	static const char *const names[] = { SONDE_NET_NATS_ENGINE, NULL };
+	sonde_net_engine_fn *engine;
+	const char *why;
 
-	if (sonde_launch_find_helper(&sonde_launch_nats, config->from_us,
-				     config->libdir, path))
+	switch (sonde_launch_open_helper(&sonde_launch_nats, config->from_us,
+					 config->libdir, names,
+					 (void **)&engine, &why)) {
+	case 0:
+		break;
+	case -ENOENT:
 		return sonde_net_fail(error, -ENOSYS,
 				      "%.100s: libsonde-nats.so is not in "
 				      "%.200s; it is built where libnats is "
 				      "(Debian: libnats-dev)",
 				      url, config->libdir);
-	/* stays open: libnats has threads */
-	library = dlopen(path, RTLD_NOW);
-	if (library)
-		*(void **)&engine = dlsym(library, SONDE_NET_NATS_ENGINE);
-	if (!engine) {
-		/* nobody else opens any NOLINTNEXTLINE(concurrency-mt-unsafe) */
-		const char *why = dlerror();
-
-		return sonde_net_fail(error, -ENOSYS, "%.300s: %.200s", path,
-				      why);
+	default:
+		return sonde_net_fail(error, -ENOSYS, "%.500s", why);
 	}
 	return engine()->open(url, error, ret_net);
 }
