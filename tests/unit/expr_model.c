@@ -530,6 +530,20 @@ static enum sonde_expr_type common(enum sonde_expr_type a,
 	return a == U || b == U ? U : a;
 }
 
+static bool is_shift(const struct sonde_node *of)
+{
+	return of->kind == SONDE_NODE_SHIFT_LEFT ||
+	       of->kind == SONDE_NODE_SHIFT_RIGHT;
+}
+
+static enum sonde_expr_type common_choice(enum sonde_expr_type a,
+					  enum sonde_expr_type b)
+{
+	if (a == SONDE_EXPR_MISSING || b == SONDE_EXPR_MISSING)
+		return a == SONDE_EXPR_MISSING ? b : a;
+	return a == S ? a : common(a, b);
+}
+
 /* The type that all records' values of a node have; MISSING: nobody knows. */
 static enum sonde_expr_type type_of(const struct model *model, uint32_t node)
 {
@@ -562,16 +576,10 @@ static enum sonde_expr_type type_of(const struct model *model, uint32_t node)
 		b = type_of(model, of->child[1]);
 		if (a == SONDE_EXPR_MISSING || b == SONDE_EXPR_MISSING)
 			return SONDE_EXPR_MISSING;
-		return of->kind == SONDE_NODE_SHIFT_LEFT ||
-				       of->kind == SONDE_NODE_SHIFT_RIGHT ?
-			       a :
-			       common(a, b);
+		return is_shift(of) ? a : common(a, b);
 	case SONDE_NODE_CHOICE:
-		a = type_of(model, of->child[1]);
-		b = type_of(model, of->child[2]);
-		if (a == SONDE_EXPR_MISSING || b == SONDE_EXPR_MISSING)
-			return a == SONDE_EXPR_MISSING ? b : a;
-		return a == S ? a : common(a, b);
+		return common_choice(type_of(model, of->child[1]),
+				     type_of(model, of->child[2]));
 	/* C's own: no filter has them. */
 	case SONDE_NODE_DEREFERENCE:
 	case SONDE_NODE_ADDRESS:

@@ -113,11 +113,7 @@ static const struct event *fixed_event(void)
 	return &event;
 }
 
-/* Fields behind others of varying length, lists, and names that `tid`, `cpu`
- * and `event` have to share. */
-static const struct event *varying_event(void)
-{
-	static const char *const numbers[] = { "u8",
+static const char *const varying_numbers[] = { "u8",
 					       "tid",
 					       "$tid",
 					       "$payload.tid",
@@ -139,16 +135,21 @@ static const struct event *varying_event(void)
 					       "single",
 					       "list[1]",
 					       NULL };
-	static const char *const enums[] = { "kind", NULL };
-	static const char *const texts[] = {
-		"name",  "path", "comm", "letters", "$payload.event",
-		"event", "blob", "hex",  NULL
-	};
+static const char *const varying_enums[] = { "kind", NULL };
+static const char *const varying_texts[] = {
+	"name",  "path", "comm", "letters", "$payload.event",
+	"event", "blob", "hex",  NULL
+};
+
+/* Fields behind others of varying length, lists, and names that `tid`, `cpu`
+ * and `event` have to share. */
+static const struct event *varying_event(void)
+{
 	static _Alignas(8) uint8_t room[SONDE_DESC_MAX];
 	static struct event event = {
-		.numbers = numbers,
-		.enums = enums,
-		.texts = texts,
+		.numbers = varying_numbers,
+		.enums = varying_enums,
+		.texts = varying_texts,
 	};
 	struct sonde_build build;
 

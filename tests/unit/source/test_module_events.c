@@ -636,6 +636,9 @@ static void a_condition_without_sense_is_the_users_mistake(void **state)
 			 -EINVAL);
 }
 
+#define WITH_FOLDER(test) \
+	cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -657,36 +660,17 @@ int main(void)
 					  clean_up),
 		cmocka_unit_test_teardown(
 			tracepoints_of_this_kernel_can_be_asked_for, clean_up),
-		cmocka_unit_test_setup_teardown(
-			a_pointer_to_a_known_structure_has_its_members,
-			make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(a_bit_field_is_no_member,
-						make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(
-			a_member_too_far_away_is_left_out, make_folder,
-			remove_folder),
-		cmocka_unit_test_setup_teardown(
-			an_argument_that_is_no_number_is_refused, make_folder,
-			remove_folder),
-		cmocka_unit_test_setup_teardown(
-			types_that_go_in_circles_are_refused, make_folder,
-			remove_folder),
-		cmocka_unit_test_setup_teardown(
-			a_structure_in_itself_ends_the_search, make_folder,
-			remove_folder),
-		cmocka_unit_test_setup_teardown(what_is_no_btf_is_an_error,
-						make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(
-			without_the_list_groups_are_left_to_others, make_folder,
-			remove_folder),
-		cmocka_unit_test_setup_teardown(
-			an_event_without_types_is_refused_if_it_was_named,
-			make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(
-			a_kprobe_has_the_functions_arguments, make_folder,
-			remove_folder),
-		cmocka_unit_test_setup_teardown(a_kprobes_texts_come_last,
-						make_folder, remove_folder),
+		WITH_FOLDER(a_pointer_to_a_known_structure_has_its_members),
+		WITH_FOLDER(a_bit_field_is_no_member),
+		WITH_FOLDER(a_member_too_far_away_is_left_out),
+		WITH_FOLDER(an_argument_that_is_no_number_is_refused),
+		WITH_FOLDER(types_that_go_in_circles_are_refused),
+		WITH_FOLDER(a_structure_in_itself_ends_the_search),
+		WITH_FOLDER(what_is_no_btf_is_an_error),
+		WITH_FOLDER(without_the_list_groups_are_left_to_others),
+		WITH_FOLDER(an_event_without_types_is_refused_if_it_was_named),
+		WITH_FOLDER(a_kprobe_has_the_functions_arguments),
+		WITH_FOLDER(a_kprobes_texts_come_last),
 		cmocka_unit_test_teardown(
 			a_condition_is_a_program_and_its_texts, clean_up),
 		cmocka_unit_test_teardown(a_number_behind_a_text_is_refused,
