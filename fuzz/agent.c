@@ -17,35 +17,6 @@
 
 #define WORLDS 2
 
-/* Small numbers take one byte. */
-static uint64_t next_decision(void *ctx)
-{
-	struct fuzz_input *in = ctx;
-	uint8_t small = fuzz_u8(in);
-
-	return small < 240 ? small : fuzz_u64(in);
-}
-
-static enum agent_result run_program(const struct sonde_program *program,
-				     struct agent_world *world,
-				     uint64_t *ret_value)
-{
-	const struct sonde_expr_env env = {
-		.registers = world->registers,
-		.machine = &agent_machine,
-		.machine_ctx = world,
-	};
-	struct sonde_expr_value value;
-
-	sonde_program_eval(program, &env, &value);
-	*ret_value = value.u;
-	if (value.type != SONDE_EXPR_MISSING)
-		return AGENT_VALUE;
-	return value.u == SONDE_EXPR_FAULT   ? AGENT_FAULT :
-	       value.u == SONDE_EXPR_DIVIDED ? AGENT_DIVIDED :
-					       AGENT_NO_VALUE;
-}
-
 static void check_same(const struct sonde_program *program,
 		       const uint8_t *bytes, size_t nr,
 		       const struct agent_world *world)
@@ -59,7 +30,7 @@ static void check_same(const struct sonde_program *program,
 	plain = *world;
 	ours = *world;
 	result = agent_model_run(bytes, nr, &plain, &expected);
-	FUZZ_CHECK(run_program(program, &ours, &value) == result);
+	FUZZ_CHECK(agent_evaluate(program, &ours, &value) == result);
 	FUZZ_CHECK(result != AGENT_VALUE || value == expected);
 	FUZZ_CHECK(memcmp(&ours, &plain, sizeof(ours)) == 0);
 }
@@ -77,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	static struct agent_world world;
 	static uint8_t bytes[4096];
 	struct fuzz_input in = { input, size };
-	const struct model_random random = { next_decision, &in };
+	const struct model_random random = { fuzz_decision, &in };
 	struct sonde_expr_error error = { "", 0 };
 	struct sonde_program *program = NULL;
 	uint8_t how = fuzz_u8(&in);

@@ -20,31 +20,6 @@
 #define TEXT_SIZE 4096
 #define RECORDS   3
 
-/* Small numbers take one byte. */
-static uint64_t next_decision(void *ctx)
-{
-	struct fuzz_input *in = ctx;
-	uint8_t small = fuzz_u8(in);
-
-	return small < 240 ? small : fuzz_u64(in);
-}
-
-static void take_text(struct fuzz_input *in, char *to)
-{
-	const uint8_t *nul = in->left ? memchr(in->at, 0, in->left) : NULL;
-	size_t length = nul ? (size_t)(nul - in->at) : in->left;
-	size_t taken;
-	const uint8_t *bytes;
-
-	if (length > TEXT_SIZE - 1)
-		length = TEXT_SIZE - 1;
-	bytes = fuzz_bytes(in, length, &taken);
-	if (length)
-		memcpy(to, bytes, length);
-	to[length] = 0;
-	(void)fuzz_bytes(in, 1, &taken);
-}
-
 static void check_refusal(int err, const char *text,
 			  const struct sonde_expr_error *error)
 {
@@ -208,7 +183,7 @@ static void check_program(const struct sonde_expr *expr,
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
-	const struct model_random random = { next_decision, &in };
+	const struct model_random random = { fuzz_decision, &in };
 	struct sonde_expr_error error = { "", 0 };
 	struct sonde_program *program;
 	struct sonde_expr *expr;
@@ -221,7 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		return 0;
 	}
 	if (how & 1)
-		take_text(&in, text);
+		fuzz_text(&in, text, sizeof(text));
 	else
 		model_write(text, sizeof(text), &random);
 	err = sonde_expr_parse(text, &error, &expr);

@@ -105,6 +105,33 @@ static inline uint64_t fuzz_number(struct fuzz_input *in)
 	return kind < 240 ? fuzz_u32(in) : fuzz_u64(in);
 }
 
+/* For models that write what is tested: small numbers take one byte. */
+static inline uint64_t fuzz_decision(void *input)
+{
+	struct fuzz_input *in = input;
+	uint8_t small = fuzz_u8(in);
+
+	return small < 240 ? small : fuzz_u64(in);
+}
+
+/* What is there up to a NUL, which goes with it, or to the end: of it, what
+ * fits. */
+static inline void fuzz_text(struct fuzz_input *in, char *to, size_t size)
+{
+	const uint8_t *nul = in->left ? memchr(in->at, 0, in->left) : NULL;
+	size_t length = nul ? (size_t)(nul - in->at) : in->left;
+	size_t taken;
+	const uint8_t *bytes;
+
+	if (length > size - 1)
+		length = size - 1;
+	bytes = fuzz_bytes(in, length, &taken);
+	if (length)
+		memcpy(to, bytes, length);
+	to[length] = 0;
+	(void)fuzz_bytes(in, 1, &taken);
+}
+
 /* A copy that ends where its memory ends, so that the address sanitizer sees
  * the first byte read beyond it. To be freed. */
 static inline void *fuzz_copy(const void *bytes, size_t size)

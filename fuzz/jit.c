@@ -23,43 +23,6 @@
 
 #define WORLDS 2
 
-/* Small numbers take one byte. */
-static uint64_t next_decision(void *ctx)
-{
-	struct fuzz_input *in = ctx;
-	uint8_t small = fuzz_u8(in);
-
-	return small < 240 ? small : fuzz_u64(in);
-}
-
-static bool byte_of_memory(void *ctx, uint64_t address, uint8_t *ret_byte)
-{
-	const uint8_t *memory = ctx;
-
-	if (address - (uint64_t)(uintptr_t)memory >= JIT_MEMORY)
-		return false;
-	*ret_byte = memory[address - (uint64_t)(uintptr_t)memory];
-	return true;
-}
-
-static enum jit_outcome evaluate(const struct sonde_program *program,
-				 struct agent_world *world)
-{
-	const struct sonde_expr_env env = {
-		.registers = world->registers,
-		.machine = &agent_machine,
-		.machine_ctx = world,
-	};
-	struct sonde_expr_value value;
-
-	sonde_program_eval(program, &env, &value);
-	if (value.type != SONDE_EXPR_MISSING)
-		return value.u ? JIT_TRUE : JIT_FALSE;
-	return value.u == SONDE_EXPR_FAULT   ? JIT_FAULT :
-	       value.u == SONDE_EXPR_DIVIDED ? JIT_DIVIDED :
-					       JIT_FALSE;
-}
-
 /* Registers that lead into memory, but for some that are anything. Addresses
  * that are anything are taken for ones that can't be read: those of this very
  * program are not met by chance. */
@@ -73,7 +36,7 @@ static void check_condition(const struct sonde_program *program, bool is_made,
 	int rc;
 
 	agent_world_fill(&world, random);
-	world.byte = byte_of_memory;
+	world.byte = jit_run_byte;
 	world.ctx = memory;
 	for (int i = 0; i < AGENT_REGS; i++) {
 		if (world.registers[i] % 4)
@@ -85,7 +48,7 @@ static void check_condition(const struct sonde_program *program, bool is_made,
 	FUZZ_CHECK(rc == 0 || rc == -EOPNOTSUPP);
 	if (rc)
 		return;
-	expected = evaluate(program, &world);
+	expected = jit_evaluate(program, &world);
 	/* Native code tells of a fault when one happens, whatever END_FAULT and
 	 * the place behind a read say: compilers have them agree. */
 	FUZZ_CHECK(is_made ? (got == JIT_TRUE) == (expected == JIT_TRUE) :
@@ -234,7 +197,7 @@ static void fuzz_made(struct fuzz_input *in, const struct model_random *random)
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
 	struct fuzz_input in = { input, size };
-	const struct model_random random = { next_decision, &in };
+	const struct model_random random = { fuzz_decision, &in };
 	uint8_t how = fuzz_u8(&in);
 
 	if (!jit_run_memory())

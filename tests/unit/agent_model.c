@@ -258,6 +258,25 @@ const struct sonde_expr_machine agent_machine = {
 	.trace_variable = machine_trace_variable,
 };
 
+enum agent_result agent_evaluate(const struct sonde_program *program,
+				 struct agent_world *world, uint64_t *ret_value)
+{
+	const struct sonde_expr_env env = {
+		.registers = world->registers,
+		.machine = &agent_machine,
+		.machine_ctx = world,
+	};
+	struct sonde_expr_value value;
+
+	sonde_program_eval(program, &env, &value);
+	*ret_value = value.u;
+	if (value.type != SONDE_EXPR_MISSING)
+		return AGENT_VALUE;
+	return value.u == SONDE_EXPR_FAULT   ? AGENT_FAULT :
+	       value.u == SONDE_EXPR_DIVIDED ? AGENT_DIVIDED :
+					       AGENT_NO_VALUE;
+}
+
 /* ---- running ---- */
 
 struct run {

@@ -58,6 +58,11 @@ enum agent_result agent_model_run(const uint8_t *bytes, size_t nr,
 /* For programs: its ctx is a struct agent_world. */
 extern const struct sonde_expr_machine agent_machine;
 
+/* The program's way: what the evaluator makes of it. */
+enum agent_result agent_evaluate(const struct sonde_program *program,
+				 struct agent_world *world,
+				 uint64_t *ret_value);
+
 /* A random expression that is sound, or nearly if `broken`. Returns its
  * length. */
 size_t agent_write(uint8_t *to, size_t size, bool collects, bool broken,

@@ -4,9 +4,20 @@
 #define UNIT_EXPR_UNIT_H
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hex.h"
 #include "expr/expr.h"
 #include "unit.h"
+
+/* How many bytes the text is. */
+static inline size_t from_hex(const char *hex, uint8_t *bytes)
+{
+	size_t nr = strlen(hex) / 2;
+
+	assert_true(sonde_hex_take_bytes(&hex, bytes, nr));
+	return nr;
+}
 
 /* It parses and compiles; to be freed. */
 static inline struct sonde_program *

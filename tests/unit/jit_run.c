@@ -128,6 +128,34 @@ uint8_t *jit_run_memory(void)
 	return memory;
 }
 
+bool jit_run_byte(void *ctx, uint64_t address, uint8_t *ret_byte)
+{
+	(void)ctx;
+	if (address - (uint64_t)(uintptr_t)memory >= JIT_MEMORY)
+		return false;
+	*ret_byte = memory[address - (uint64_t)(uintptr_t)memory];
+	return true;
+}
+
+enum jit_outcome jit_evaluate(const struct sonde_program *program,
+			      struct agent_world *world)
+{
+	uint64_t value;
+
+	switch (agent_evaluate(program, world, &value)) {
+	case AGENT_VALUE:
+		return value ? JIT_TRUE : JIT_FALSE;
+	case AGENT_FAULT:
+		return JIT_FAULT;
+	case AGENT_DIVIDED:
+		return JIT_DIVIDED;
+	case AGENT_NO_VALUE:
+	case AGENT_BROKEN:
+		break;
+	}
+	return JIT_FALSE;
+}
+
 const char *jit_run_hex(void)
 {
 	static char hex[4096];

@@ -7,6 +7,7 @@
 #define UNIT_JIT_RUN_H
 
 #include "agent_corpus.h"
+#include "agent_model.h"
 #include "expr/jit/jit.h"
 
 enum jit_outcome {
@@ -21,6 +22,8 @@ enum jit_outcome {
 
 void jit_run_init(void); /* takes SIGSEGV and SIGBUS */
 uint8_t *jit_run_memory(void);
+/* A world's byte(): that memory, and nothing else. */
+bool jit_run_byte(void *ctx, uint64_t address, uint8_t *ret_byte);
 
 /*
  * With these registers (agent.h's), which it must leave as they are, but for
@@ -36,6 +39,9 @@ int jit_run_probe(const struct sonde_program *program,
 int jit_run_function(const struct sonde_program *program,
 		     const struct sonde_jit_config *texts, const uint8_t *base0,
 		     const uint8_t *base1, bool *ret_true);
+/* What the evaluator says of a probe's condition. */
+enum jit_outcome jit_evaluate(const struct sonde_program *program,
+			      struct agent_world *world);
 /* The code that was run, in hexadecimal. */
 const char *jit_run_hex(void);
 

@@ -5,6 +5,7 @@
  */
 #include "analysis/reports/heap.h"
 
+#include "random.h"
 #include "unit.h"
 
 #include <string.h>
@@ -135,14 +136,6 @@ static void what_was_not_seen_is_counted(void **unused)
 
 static uint64_t state = SEED;
 
-static uint64_t random_below(uint64_t limit)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % limit;
-}
-
 /* Invariants 1 and 3 of heap.h, and what sites held when the peak began. */
 static void check_sums(const uint64_t *at_peak)
 {
@@ -167,18 +160,20 @@ static void sites_sum_up_to_all_that_is_live(void **unused)
 
 	(void)unused;
 	for (int step = 0; step < 20000; step++) {
-		uint64_t ptr = 1 + random_below(60);
+		uint64_t ptr = 1 + random_below(&state, 60);
 		uint64_t before = heap.peak_bytes;
 
-		if (random_below(5) < 2)
-			allocate(random_below(3000), ptr);
-		else if (random_below(3))
+		if (random_below(&state, 5) < 2)
+			allocate(random_below(&state, 3000), ptr);
+		else if (random_below(&state, 3))
 			give_back(ptr);
 		else
-			play(random_below(2) ? SONDE_HEAP_REALLOC_BEGIN :
-					       SONDE_HEAP_REALLOC,
-			     (int32_t)random_below(3), random_below(3000),
-			     random_below(50), ptr);
+			play(random_below(&state, 2) ?
+				     SONDE_HEAP_REALLOC_BEGIN :
+				     SONDE_HEAP_REALLOC,
+			     (int32_t)random_below(&state, 3),
+			     random_below(&state, 3000),
+			     random_below(&state, 50), ptr);
 		for (size_t i = 0;
 		     heap.peak_bytes > before && i < heap.nr_sites; i++)
 			at_peak[heap.sites[i].at.caller - 0x1000] =

@@ -5,6 +5,7 @@
  */
 #include "analysis/reports/histogram.h"
 
+#include "random.h"
 #include "unit.h"
 
 #include <stdlib.h>
@@ -15,20 +16,13 @@
 
 static uint64_t state;
 
-static uint64_t random_bits(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* Of any magnitude, as often small as large. */
 static int64_t random_value(bool negative_too)
 {
-	int64_t value = (int64_t)(random_bits() >> (1 + random_bits() % 63));
+	int64_t value = (int64_t)(next_random(&state) >>
+				  (1 + next_random(&state) % 63));
 
-	return negative_too && random_bits() % 2 ? -value : value;
+	return negative_too && next_random(&state) % 2 ? -value : value;
 }
 
 static int compare(const void *a, const void *b)
@@ -131,7 +125,7 @@ static void merging_is_adding(void **unused)
 		struct sonde_histogram all = { 0 };
 		struct sonde_histogram left = { 0 };
 		struct sonde_histogram right = { 0 };
-		size_t cut = (size_t)(random_bits() % MANY);
+		size_t cut = (size_t)(next_random(&state) % MANY);
 
 		for (size_t i = 0; i < MANY; i++)
 			values[i] = random_value(true);
@@ -215,8 +209,9 @@ static void drawing_counts_what_is_between_its_bounds(void **unused)
 		struct sonde_histogram histogram = { 0 };
 
 		for (size_t i = 0; i < MANY; i++)
-			values[i] = (int64_t)(random_bits() >> (64 - bits)) -
-				    (bits % 3 ? 0 : 1 << 4);
+			values[i] =
+				(int64_t)(next_random(&state) >> (64 - bits)) -
+				(bits % 3 ? 0 : 1 << 4);
 		fill(&histogram, values, MANY);
 		check_drawing(&histogram, values);
 		sonde_histogram_fini(&histogram);

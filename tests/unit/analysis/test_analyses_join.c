@@ -5,6 +5,7 @@
  */
 #include "analysis/reports/join.h"
 
+#include "random.h"
 #include "unit.h"
 
 #include <string.h>
@@ -25,14 +26,6 @@ struct outcome {
 };
 
 static uint64_t state = SEED;
-
-static uint64_t random_bits(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 static struct outcome model_of(const struct step *steps)
 {
@@ -78,10 +71,10 @@ static void make_steps(struct step *steps)
 {
 	for (size_t i = 0; i < LENGTH; i++)
 		steps[i] = (struct step){
-			.begins = random_bits() % 2,
-			.ends = random_bits() % 2,
-			.key = random_bits() % NR_KEYS,
-			.time_ns = (int64_t)(i * 10 + random_bits() % 10),
+			.begins = next_random(&state) % 2,
+			.ends = next_random(&state) % 2,
+			.key = next_random(&state) % NR_KEYS,
+			.time_ns = (int64_t)(i * 10 + next_random(&state) % 10),
 		};
 }
 
@@ -92,7 +85,7 @@ static void join_in_parts(const struct step *steps, struct sonde_join *whole)
 
 	sonde_join_init(whole, true);
 	while (i < LENGTH) {
-		size_t end = i + 1 + random_bits() % (LENGTH - i);
+		size_t end = i + 1 + next_random(&state) % (LENGTH - i);
 		struct sonde_join part;
 
 		sonde_join_init(&part, i == 0);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "random.h"
 #include "view/text/show.h"
 
 #define SEED      20261120u
@@ -55,14 +56,6 @@ static const char metadata_end[] =
 
 static uint64_t state = SEED;
 
-static uint64_t random_below(uint64_t limit)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % limit;
-}
-
 /* The streams, one for each CPU, and the time. */
 static struct made files[THREADS];
 static size_t in_packet[THREADS];
@@ -71,7 +64,7 @@ static uint64_t now;
 static void end_packet(size_t thread)
 {
 	made_spoil_u64(&files[thread], MADE_END, now);
-	made_packet_end(&files[thread], random_below(2) * 8);
+	made_packet_end(&files[thread], random_below(&state, 2) * 8);
 	in_packet[thread] = 0;
 }
 
@@ -80,8 +73,8 @@ static struct made *begin_event(size_t thread, uint16_t id)
 {
 	struct made *file = &files[thread];
 
-	now += random_below(30);
-	if (random_below(50) == 0)
+	now += random_below(&state, 30);
+	if (random_below(&state, 50) == 0)
 		return NULL;
 	if (in_packet[thread] == IN_PACKET)
 		end_packet(thread);
@@ -128,18 +121,20 @@ static void allocate(size_t thread)
 {
 	static uint64_t blocks[BLOCKS];
 	static uint64_t next = 0x1000;
-	uint64_t *block = &blocks[random_below(BLOCKS)];
-	uint64_t caller = CALLER + random_below(7) * 16;
-	uint64_t size = 1 + random_below(random_below(10) ? 200 : 100000);
-	uint64_t ptr = random_below(4) ? next += 64 : 0;
+	uint64_t *block = &blocks[random_below(&state, BLOCKS)];
+	uint64_t caller = CALLER + random_below(&state, 7) * 16;
+	uint64_t size =
+		1 +
+		random_below(&state, random_below(&state, 10) ? 200 : 100000);
+	uint64_t ptr = random_below(&state, 4) ? next += 64 : 0;
 
-	if (!*block && random_below(2)) {
+	if (!*block && random_below(&state, 2)) {
 		event(thread, 0, size, ptr, caller, 0);
 		*block = ptr;
 	} else if (!*block) {
 		event(thread, 1, 3, size, ptr, caller);
 		*block = ptr;
-	} else if (random_below(4)) {
+	} else if (random_below(&state, 4)) {
 		event(thread, 4, *block, caller, 0, 0);
 		*block = 0;
 	} else {
@@ -152,11 +147,11 @@ static void allocate(size_t thread)
 static void lock(size_t thread)
 {
 	static unsigned int depths[THREADS][LOCKS];
-	size_t which = (size_t)random_below(LOCKS);
+	size_t which = (size_t)random_below(&state, LOCKS);
 	unsigned int *depth = &depths[thread][which];
 	uint64_t mutex = 0x9000 + which * 40;
 
-	switch (random_below(*depth ? 8 : 4)) {
+	switch (random_below(&state, *depth ? 8 : 4)) {
 	case 0:
 		event(thread, 5, mutex, CALLER, 0, 0);
 		break;
@@ -167,7 +162,8 @@ static void lock(size_t thread)
 		event(thread, 11, COND, CALLER, 0, 0);
 		break;
 	case 3:
-		result_event(thread, 0, mutex, random_below(9) ? 0 : ETIMEDOUT);
+		result_event(thread, 0, mutex,
+			     random_below(&state, 9) ? 0 : ETIMEDOUT);
 		++*depth;
 		break;
 	case 4:
@@ -183,13 +179,13 @@ static void lock(size_t thread)
 static void work(size_t thread)
 {
 	static const char *const words[] = { "read", "write", "a longer one" };
-	const char *word = words[random_below(SONDE_ARRAY_SIZE(words))];
+	const char *word = words[random_below(&state, SONDE_ARRAY_SIZE(words))];
 	struct made *file =
-		begin_event(thread, (uint16_t)(12 + random_below(2)));
+		begin_event(thread, (uint16_t)(12 + random_below(&state, 2)));
 
 	if (!file)
 		return;
-	made_u32(file, (uint32_t)random_below(5));
+	made_u32(file, (uint32_t)random_below(&state, 5));
 	made_bytes(file, word, strlen(word) + 1);
 }
 
@@ -201,8 +197,8 @@ static struct sonde_trace *make_trace(void)
 
 	now = 1000;
 	for (size_t step = 0; step < STEPS; step++)
-		things[random_below(SONDE_ARRAY_SIZE(things))](
-			(size_t)random_below(THREADS));
+		things[random_below(&state, SONDE_ARRAY_SIZE(things))](
+			(size_t)random_below(&state, THREADS));
 	for (size_t thread = 0; thread < THREADS; thread++)
 		end_packet(thread);
 	(void)snprintf(metadata, sizeof(metadata), "%s%s",

@@ -23,6 +23,7 @@
 #include "analysis/reports/blame_tree.h"
 #include "analysis/reports/critical_path.h"
 #include "base/port.h"
+#include "random.h"
 #include "view/text/show.h"
 
 #define SEED      20261122u
@@ -89,14 +90,6 @@ static const char metadata_end[] =
 /* clang-format on */
 
 static uint64_t state = SEED;
-
-static uint64_t random_below(uint64_t limit)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % limit;
-}
 
 /* ---- the streams, one for each CPU, and the time ---- */
 
@@ -262,7 +255,7 @@ static struct task *task_of(const struct cpu *cpu)
 
 static struct task *find_task(int is)
 {
-	size_t from = random_below(TASKS);
+	size_t from = random_below(&state, TASKS);
 
 	for (size_t i = 0; i < TASKS; i++) {
 		struct task *task = &tasks[(from + i) % TASKS];
@@ -277,7 +270,7 @@ static void switch_tasks(struct cpu *cpu)
 {
 	struct task *prev = task_of(cpu);
 	struct task *next = find_task(READY);
-	uint64_t prev_state = random_below(3);
+	uint64_t prev_state = random_below(&state, 3);
 
 	if (!prev && !next)
 		return;
@@ -291,8 +284,8 @@ static void switch_tasks(struct cpu *cpu)
 
 static void wake(struct cpu *cpu)
 {
-	struct task *task =
-		find_task(random_below(8) ? (int)BLOCKED : (int)RUNNING);
+	struct task *task = find_task(random_below(&state, 8) ? (int)BLOCKED :
+								(int)RUNNING);
 
 	if (!task)
 		return;
@@ -311,19 +304,19 @@ static void call(struct cpu *cpu)
 		return;
 	if (task->call >= 0) {
 		put_u32(cpu, (enum id)(task->call + 1), task->tid,
-			(uint32_t)random_below(9) - 2);
+			(uint32_t)random_below(&state, 9) - 2);
 		task->call = -1;
 		return;
 	}
-	task->call = (int)calls[random_below(SONDE_ARRAY_SIZE(calls))];
+	task->call = (int)calls[random_below(&state, SONDE_ARRAY_SIZE(calls))];
 	if (task->call == FUTEX) {
-		put_futex(cpu, task->tid, 0x1000 + random_below(4) * 64,
-			  (uint32_t)random_below(3) * 9);
+		put_futex(cpu, task->tid, 0x1000 + random_below(&state, 4) * 64,
+			  (uint32_t)random_below(&state, 3) * 9);
 	} else if (task->call == READ) {
-		put_read(cpu, task->tid, (uint32_t)random_below(8));
+		put_read(cpu, task->tid, (uint32_t)random_below(&state, 8));
 	} else {
 		file = begin_event(cpu, OPEN, task->tid);
-		put_name(file, "/file", random_below(30));
+		put_name(file, "/file", random_below(&state, 30));
 	}
 }
 
@@ -343,13 +336,13 @@ static void interrupt(struct cpu *cpu)
 static void user(struct cpu *cpu)
 {
 	struct task *task = task_of(cpu);
-	uint64_t lock = 0x1000 + random_below(4) * 64;
+	uint64_t lock = 0x1000 + random_below(&state, 4) * 64;
 
 	if (!task || task->call >= 0)
 		return;
-	if (random_below(3)) {
+	if (random_below(&state, 3)) {
 		put_u32(cpu, task->in_request ? END : BEGIN, task->tid,
-			(uint32_t)random_below(3));
+			(uint32_t)random_below(&state, 3));
 		task->in_request = !task->in_request;
 	} else if (task->lock) {
 		put_lock(cpu, LOCK_UNLOCKED, task->tid, task->lock);
@@ -371,10 +364,10 @@ static void fault(struct cpu *cpu)
 
 static void lose(struct cpu *cpu)
 {
-	if (cpu->losing || random_below(8))
+	if (cpu->losing || random_below(&state, 8))
 		return;
 	end_packet(cpu);
-	cpu->losing = 1 + (uint32_t)random_below(6);
+	cpu->losing = 1 + (uint32_t)random_below(&state, 6);
 }
 
 static struct sonde_trace *make_machine(bool with_losses)
@@ -389,8 +382,9 @@ static struct sonde_trace *make_machine(bool with_losses)
 	for (uint32_t i = 0; i < TASKS; i++)
 		tasks[i] = (struct task){ FIRST_TID + i, READY, -1, false, 0 };
 	for (size_t step = 0; step < STEPS; step++) {
-		now += 1 + random_below(30);
-		things[random_below(nr_things)](&cpus[random_below(CPUS)]);
+		now += 1 + random_below(&state, 30);
+		things[random_below(&state, nr_things)](
+			&cpus[random_below(&state, CPUS)]);
 	}
 	return finish();
 }
@@ -403,21 +397,22 @@ static void put_anything(struct cpu *cpu)
 		0, 1, 100, 101, 102, 0x7fffffff, 0x80000000, UINT32_MAX
 	};
 	size_t nr = SONDE_ARRAY_SIZE(tids);
-	enum id id = (enum id)random_below(NR_IDS);
-	uint32_t tid = tids[random_below(nr)];
-	uint32_t other = tids[random_below(nr)];
+	enum id id = (enum id)random_below(&state, NR_IDS);
+	uint32_t tid = tids[random_below(&state, nr)];
+	uint32_t other = tids[random_below(&state, nr)];
 	struct made *file;
 
 	if (id == SWITCH) {
-		put_switch(cpu, tid, random_below(4), other);
+		put_switch(cpu, tid, random_below(&state, 4), other);
 	} else if (id == WAKING) {
 		put_waking(cpu, tid, other);
 	} else if (id == FUTEX) {
-		put_futex(cpu, tid, state, (uint32_t)random_below(300));
+		put_futex(cpu, tid, state, (uint32_t)random_below(&state, 300));
 	} else if (id == READ) {
 		put_read(cpu, tid, other);
 	} else if (id == OPEN) {
-		put_name(begin_event(cpu, OPEN, tid), "", random_below(3));
+		put_name(begin_event(cpu, OPEN, tid), "",
+			 random_below(&state, 3));
 	} else if (id == IRQ_ENTRY) {
 		file = begin_event(cpu, id, tid);
 		made_u32(file, other);
@@ -428,11 +423,11 @@ static void put_anything(struct cpu *cpu)
 	} else if (id == FAULT) {
 		made_u64(begin_event(cpu, id, tid), state);
 	} else if (id >= LOCK_WAITED && id <= LOCK_UNLOCKED) {
-		put_lock(cpu, id, tid, random_below(3));
+		put_lock(cpu, id, tid, random_below(&state, 3));
 	} else if (id == MAPPING) {
 		file = begin_event(cpu, id, tid);
 		made_u32(file, other);
-		made_u64(file, random_below(1000));
+		made_u64(file, random_below(&state, 1000));
 		made_u64(file, state);
 		made_u64(file, state * 3);
 		put_name(file, "/dev/zero", 0);
@@ -451,8 +446,8 @@ static struct sonde_trace *make_wild(void)
 {
 	start();
 	for (size_t step = 0; step < STEPS; step++) {
-		now += random_below(4); /* also the same time */
-		put_anything(&cpus[random_below(CPUS)]);
+		now += random_below(&state, 4); /* also the same time */
+		put_anything(&cpus[random_below(&state, CPUS)]);
 	}
 	return finish();
 }
@@ -646,11 +641,13 @@ static void check_sums(struct sonde_trace *trace)
 	assert_true(history.nr_states > 100);
 	for (int i = 0; i < 400; i++) {
 		uint64_t span = (uint64_t)(end_ns - begin_ns);
-		int64_t a = begin_ns + (int64_t)random_below(span);
-		int64_t b = begin_ns + (int64_t)random_below(span);
+		int64_t a = begin_ns + (int64_t)random_below(&state, span);
+		int64_t b = begin_ns + (int64_t)random_below(&state, span);
 		const struct sonde_path_ends ends = {
-			.begin_tid = FIRST_TID + (int32_t)random_below(TASKS),
-			.end_tid = FIRST_TID + (int32_t)random_below(TASKS),
+			.begin_tid = FIRST_TID +
+				     (int32_t)random_below(&state, TASKS),
+			.end_tid = FIRST_TID +
+				   (int32_t)random_below(&state, TASKS),
 			.begin_ns = a < b ? a : b,
 			.end_ns = a < b ? b : a,
 		};

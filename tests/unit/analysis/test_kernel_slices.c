@@ -20,6 +20,7 @@
 
 #include "analysis/model/attribution.h"
 #include "base/port.h"
+#include "random.h"
 #include "view/text/show.h"
 
 #define SEED      20261121u
@@ -94,14 +95,6 @@ static const char metadata_end[] =
 
 static uint64_t state = SEED;
 
-static uint64_t random_below(uint64_t limit)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % limit;
-}
-
 /* ---- the streams, one for each CPU, and the time ---- */
 
 static struct cpu {
@@ -133,7 +126,7 @@ static struct made *begin_event(struct cpu *cpu, enum id id)
 {
 	static struct made lost;
 
-	now += 1 + random_below(30);
+	now += 1 + random_below(&state, 30);
 	assert_true(now < TIMES);
 	truth[now] = cpu->task;
 	if (cpu->losing) {
@@ -194,7 +187,7 @@ static struct task *task_of(const struct cpu *cpu)
 /* A task that waits, or NULL. */
 static struct task *find_task(int is)
 {
-	size_t from = random_below(TASKS);
+	size_t from = random_below(&state, TASKS);
 
 	for (size_t i = 0; i < TASKS; i++) {
 		struct task *task = &tasks[(from + i) % TASKS];
@@ -226,10 +219,10 @@ static void switch_tasks(struct cpu *cpu)
 		DEAD = 32
 	};
 	struct task *prev = task_of(cpu);
-	struct task *next = random_below(4) ? find_task(READY) : NULL;
-	uint64_t prev_state = random_below(2) ? SLEEPS : PREEMPTED;
+	struct task *next = random_below(&state, 4) ? find_task(READY) : NULL;
+	uint64_t prev_state = random_below(&state, 2) ? SLEEPS : PREEMPTED;
 
-	if (!random_below(40))
+	if (!random_below(&state, 40))
 		prev_state = DEAD;
 	if (prev)
 		prev->is = prev_state == PREEMPTED ? READY : BLOCKED;
@@ -248,13 +241,13 @@ static void switch_tasks(struct cpu *cpu)
 static void wake(struct cpu *cpu)
 {
 	/* Waking who runs means nothing, but is in the trace. */
-	struct task *task =
-		find_task(random_below(8) ? (int)BLOCKED : (int)RUNNING);
-	size_t nr = 1 + random_below(2);
+	struct task *task = find_task(random_below(&state, 8) ? (int)BLOCKED :
+								(int)RUNNING);
+	size_t nr = 1 + random_below(&state, 2);
 
 	for (size_t i = 0; task && i < nr; i++) {
 		struct made *file =
-			begin_event(i ? &cpus[random_below(CPUS)] : cpu,
+			begin_event(i ? &cpus[random_below(&state, CPUS)] : cpu,
 				    i ? WAKEUP : WAKING);
 
 		made_u32(file, task->tid);
@@ -275,16 +268,16 @@ static void call(struct cpu *cpu)
 		return;
 	if (task->call >= 0) {
 		file = begin_event(cpu, (enum id)(task->call + 1));
-		made_u32(file, (uint32_t)random_below(9) - 2);
+		made_u32(file, (uint32_t)random_below(&state, 9) - 2);
 		task->call = -1;
 		return;
 	}
-	task->call = (int)calls[random_below(SONDE_ARRAY_SIZE(calls))];
+	task->call = (int)calls[random_below(&state, SONDE_ARRAY_SIZE(calls))];
 	file = begin_event(cpu, (enum id)task->call);
 	if (task->call == CALL_OPEN)
-		put_name(file, "/file", random_below(30));
+		put_name(file, "/file", random_below(&state, 30));
 	else
-		made_u32(file, (uint32_t)random_below(8));
+		made_u32(file, (uint32_t)random_below(&state, 8));
 	if (task->call == CALL_READ)
 		made_u64(file, 4096);
 }
@@ -304,7 +297,7 @@ static void interrupt(struct cpu *cpu)
 
 static void soft_interrupt(struct cpu *cpu)
 {
-	if (random_below(2)) {
+	if (random_below(&state, 2)) {
 		made_u32(begin_event(cpu, SOFTIRQ_RAISE), 3);
 		return;
 	}
@@ -316,27 +309,28 @@ static void soft_interrupt(struct cpu *cpu)
 
 static void request(struct cpu *cpu)
 {
-	struct made *file =
-		begin_event(cpu, (enum id)(RQ_INSERT + random_below(3)));
+	struct made *file = begin_event(
+		cpu, (enum id)(RQ_INSERT + random_below(&state, 3)));
 
 	made_u32(file, 8 << 20);
-	made_u64(file, random_below(6) * 8);
+	made_u64(file, random_below(&state, 6) * 8);
 	made_u32(file, 8);
-	made_u32(file, (uint32_t)random_below(2));
+	made_u32(file, (uint32_t)random_below(&state, 2));
 	made_u32(file, cpu->task);
 }
 
 static void memory(struct cpu *cpu)
 {
-	enum id id = (enum id)(PAGE_ALLOC + random_below(3));
+	enum id id = (enum id)(PAGE_ALLOC + random_below(&state, 3));
 	struct made *file = begin_event(cpu, id);
 
 	if (id == KMALLOC) {
-		made_u64(file, 0xffffffff81000000 + random_below(5) * 16);
+		made_u64(file,
+			 0xffffffff81000000 + random_below(&state, 5) * 16);
 		made_u64(file, 100);
 		made_u64(file, 128);
 	} else {
-		made_u32(file, (uint32_t)random_below(3));
+		made_u32(file, (uint32_t)random_below(&state, 3));
 	}
 }
 
@@ -354,7 +348,7 @@ static void fork_task(struct cpu *cpu)
 		return;
 	*child = (struct task){ next_tid, next_tid, BLOCKED, -1 };
 	next_tid++;
-	if (random_below(2))
+	if (random_below(&state, 2))
 		child->pid = parent->pid;
 	file = begin_event(cpu, FORK);
 	made_u32(file, child->tid);
@@ -365,7 +359,7 @@ static void fork_task(struct cpu *cpu)
 
 static void dump(struct cpu *cpu)
 {
-	const struct task *task = find_task((int)random_below(3));
+	const struct task *task = find_task((int)random_below(&state, 3));
 	struct made *file;
 
 	if (!task)
@@ -377,16 +371,16 @@ static void dump(struct cpu *cpu)
 	put_name(file, "task", task->tid);
 	file = begin_event(cpu, DESCRIPTOR);
 	made_u32(file, task->pid);
-	made_u32(file, (uint32_t)random_below(8));
-	put_name(file, "/dumped", random_below(5));
+	made_u32(file, (uint32_t)random_below(&state, 8));
+	put_name(file, "/dumped", random_below(&state, 5));
 }
 
 static void lose(struct cpu *cpu)
 {
-	if (cpu->losing || random_below(5))
+	if (cpu->losing || random_below(&state, 5))
 		return;
 	end_packet(cpu);
-	cpu->losing = 1 + (uint32_t)random_below(12);
+	cpu->losing = 1 + (uint32_t)random_below(&state, 12);
 }
 
 static struct sonde_trace *make_trace(bool with_losses)
@@ -406,7 +400,8 @@ static struct sonde_trace *make_trace(bool with_losses)
 	for (size_t i = 0; i < TASKS / 2; i++, next_tid++)
 		tasks[i] = (struct task){ next_tid, next_tid, READY, -1 };
 	for (size_t step = 0; step < STEPS; step++)
-		things[random_below(nr_things)](&cpus[random_below(CPUS)]);
+		things[random_below(&state, nr_things)](
+			&cpus[random_below(&state, CPUS)]);
 	for (size_t i = 0; i < CPUS; i++) {
 		end_packet(&cpus[i]);
 		files[i] = cpus[i].file;

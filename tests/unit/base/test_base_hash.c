@@ -4,6 +4,7 @@
  */
 #include "base/hash.h"
 
+#include "random.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -20,14 +21,6 @@ struct entry {
 
 static uint64_t state = SEED;
 
-static uint64_t random_bits(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* The i-th key: numbers in two spaces, and texts. */
 static struct sonde_key key_of(size_t i, char *text)
 {
@@ -40,13 +33,13 @@ static struct sonde_key key_of(size_t i, char *text)
 
 static void one_step(struct sonde_hash *hash, uint64_t *model)
 {
-	size_t i = (size_t)(random_bits() % RANGE);
+	size_t i = (size_t)(next_random(&state) % RANGE);
 	char text[RANGE];
 	struct sonde_key key = key_of(i, text);
 	struct entry *entry = sonde_hash_get(hash, &key);
 
 	assert_int_equal(entry ? entry->value : 0, model[i]);
-	if (random_bits() % 5 < 2) {
+	if (next_random(&state) % 5 < 2) {
 		if (entry)
 			sonde_hash_remove(hash, entry);
 		model[i] = 0;
@@ -55,7 +48,7 @@ static void one_step(struct sonde_hash *hash, uint64_t *model)
 	entry = sonde_hash_put(hash, &key);
 	assert_non_null(entry);
 	assert_int_equal(entry->value, model[i]);
-	model[i] = entry->value = random_bits() | 1;
+	model[i] = entry->value = next_random(&state) | 1;
 }
 
 static void holds_what_was_put_and_not_removed(void **unused)

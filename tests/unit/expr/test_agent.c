@@ -11,64 +11,22 @@
 
 #include "agent_corpus.h"
 #include "agent_model.h"
+#include "base/hex.h"
 #include "base/port.h"
 #include "expr/agent.h"
 #include "expr/program.h"
 #include "expr_unit.h"
+#include "random.h"
 
 #define ROUNDS 200000
 #define SIZE   2048
-
-/* splitmix64 */
-static uint64_t next_random(void *ctx)
-{
-	uint64_t *seed = ctx;
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
 
 static const char *in_hex(const uint8_t *bytes, size_t nr)
 {
 	static char hex[2 * SIZE + 1];
 
-	for (size_t i = 0; i < nr && i < SIZE; i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	sonde_hex_put(bytes, nr < SIZE ? nr : SIZE, hex);
 	return hex;
-}
-
-static size_t from_hex(const char *hex, uint8_t *bytes)
-{
-	size_t nr = strlen(hex) / 2;
-
-	for (size_t i = 0; i < nr; i++) {
-		char digits[3] = { hex[2 * i], hex[2 * i + 1], 0 };
-
-		bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
-	}
-	return nr;
-}
-
-static enum agent_result run_program(const struct sonde_program *program,
-				     struct agent_world *world,
-				     uint64_t *ret_value)
-{
-	const struct sonde_expr_env env = {
-		.registers = world->registers,
-		.machine = &agent_machine,
-		.machine_ctx = world,
-	};
-	struct sonde_expr_value value;
-
-	sonde_program_eval(program, &env, &value);
-	*ret_value = value.u;
-	if (value.type != SONDE_EXPR_MISSING)
-		return AGENT_VALUE;
-	return value.u == SONDE_EXPR_FAULT   ? AGENT_FAULT :
-	       value.u == SONDE_EXPR_DIVIDED ? AGENT_DIVIDED :
-					       AGENT_NO_VALUE;
 }
 
 /* The program and the bytes do the same in that world. */
@@ -86,7 +44,7 @@ static enum agent_result check_same(const struct sonde_program *program,
 	plain = *world;
 	ours = *world;
 	result = agent_model_run(bytes, nr, &plain, &expected);
-	if (run_program(program, &ours, ret_value) != result ||
+	if (agent_evaluate(program, &ours, ret_value) != result ||
 	    (result == AGENT_VALUE && *ret_value != expected))
 		fail_msg("%s: gives 0x%" PRIx64 ", not 0x%" PRIx64 " (%d)",
 			 in_hex(bytes, nr), *ret_value, expected, (int)result);
@@ -243,7 +201,7 @@ static uint64_t value_of(const char *hex, struct agent_world *world)
 
 	if (sonde_agent_decode(bytes, nr, false, &error, &program))
 		fail_msg("%s: %s", hex, error.text);
-	assert_int_equal(run_program(program, world, &value), AGENT_VALUE);
+	assert_int_equal(agent_evaluate(program, world, &value), AGENT_VALUE);
 	sonde_program_free(program);
 	return value;
 }

@@ -17,6 +17,7 @@
 #include "ebpf_model.h"
 #include "expr/agent.h"
 #include "expr_unit.h"
+#include "random.h"
 
 #define ROUNDS        20000
 #define KERNEL_ROUNDS 1000
@@ -29,17 +30,6 @@ struct code {
 	struct bpf_insn insns[CODE_MAX];
 	size_t nr;
 };
-
-/* splitmix64 */
-static uint64_t next_random(void *ctx)
-{
-	uint64_t *seed = ctx;
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
 
 /* The context is the registers, in order. */
 static bool find_register(void *ctx, uint32_t number, uint8_t *ret_reg,

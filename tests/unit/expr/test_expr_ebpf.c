@@ -14,22 +14,12 @@
 #include "ebpf_model.h"
 #include "expr/program.h"
 #include "expr_unit.h"
+#include "random.h"
 
 #define ROUNDS        20000
 #define KERNEL_ROUNDS 300
 #define RECORDS       8
 #define CODE_MAX      16384
-
-/* splitmix64 */
-static uint64_t next_random(void *ctx)
-{
-	uint64_t *seed = ctx;
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
 
 struct code {
 	struct bpf_insn insns[CODE_MAX];

@@ -13,20 +13,10 @@
 #include "expr/program.h"
 #include "expr_model.h"
 #include "expr_unit.h"
+#include "random.h"
 
 #define ROUNDS  20000
 #define RECORDS 4
-
-/* splitmix64 */
-static uint64_t next_random(void *ctx)
-{
-	uint64_t *seed = ctx;
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
 
 static void set_value(struct model_record *record, const char *name,
 		      struct sonde_expr_value value)

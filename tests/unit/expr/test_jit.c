@@ -26,32 +26,10 @@
 #include "expr_unit.h"
 #include "jit_run.h"
 #include "program_make.h"
+#include "random.h"
 
 #define ROUNDS 30000
 #define SIZE   2048
-
-/* splitmix64 */
-static uint64_t next_random(void *ctx)
-{
-	uint64_t *seed = ctx;
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-static size_t from_hex(const char *hex, uint8_t *bytes)
-{
-	size_t nr = strlen(hex) / 2;
-
-	for (size_t i = 0; i < nr; i++) {
-		char digits[3] = { hex[2 * i], hex[2 * i + 1], 0 };
-
-		bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
-	}
-	return nr;
-}
 
 /* ---- instruction counts ---- */
 
@@ -128,24 +106,6 @@ static void conditions_become_few_instructions(void **state)
 
 /* ---- the same as the evaluator ---- */
 
-static enum jit_outcome evaluate(const struct sonde_program *program,
-				 struct agent_world *world)
-{
-	const struct sonde_expr_env env = {
-		.registers = world->registers,
-		.machine = &agent_machine,
-		.machine_ctx = world,
-	};
-	struct sonde_expr_value value;
-
-	sonde_program_eval(program, &env, &value);
-	if (value.type != SONDE_EXPR_MISSING)
-		return value.u ? JIT_TRUE : JIT_FALSE;
-	return value.u == SONDE_EXPR_FAULT   ? JIT_FAULT :
-	       value.u == SONDE_EXPR_DIVIDED ? JIT_DIVIDED :
-					       JIT_FALSE;
-}
-
 struct counts {
 	size_t native, outcomes[JIT_OUTCOMES];
 };
@@ -155,7 +115,7 @@ static void check_same(const struct sonde_program *program,
 		       const struct model_random *random, const char *text,
 		       struct counts *counts)
 {
-	enum jit_outcome expected = evaluate(program, world);
+	enum jit_outcome expected = jit_evaluate(program, world);
 	enum jit_outcome got;
 	int rc = jit_run_probe(program, world->registers,
 			       (unsigned int)random->next(random->ctx), &got);
@@ -171,16 +131,6 @@ static void check_same(const struct sonde_program *program,
 	(void)model_disassemble(program, listing, sizeof(listing));
 	fail_msg("%s:\n%sis %d, not %d (%s)", text, listing, got, expected,
 		 jit_run_hex());
-}
-
-static bool byte_of_memory(void *ctx, uint64_t address, uint8_t *ret_byte)
-{
-	const uint8_t *memory = ctx;
-
-	if (address - (uint64_t)(uintptr_t)memory >= JIT_MEMORY)
-		return false;
-	*ret_byte = memory[address - (uint64_t)(uintptr_t)memory];
-	return true;
 }
 
 static void code_does_what_the_evaluator_does(void **state)
@@ -207,7 +157,7 @@ static void code_does_what_the_evaluator_does(void **state)
 		(void)snprintf(text, sizeof(text), "round %d", i);
 		for (int k = 0; k < 2; k++) {
 			agent_world_fill(&world, &random);
-			world.byte = byte_of_memory;
+			world.byte = jit_run_byte;
 			world.ctx = memory;
 			for (int r = 0; r < AGENT_REGS; r++) {
 				if (next_random(&seed) % 4)
@@ -240,7 +190,7 @@ static void check_truth(const struct sonde_program *program,
 			struct agent_world *world, unsigned int choice,
 			struct counts *counts)
 {
-	enum jit_outcome expected = evaluate(program, world);
+	enum jit_outcome expected = jit_evaluate(program, world);
 	enum jit_outcome got;
 	char listing[4096];
 	int rc = jit_run_probe(program, world->registers, choice, &got);
@@ -275,7 +225,7 @@ static void all_short_programs_do_what_the_evaluator_does(void **state)
 
 	(void)state;
 	agent_world_fill(&world, &random);
-	world.byte = byte_of_memory;
+	world.byte = jit_run_byte;
 	world.ctx = jit_run_memory();
 	for (uint32_t length = 1; length <= 4; length++) {
 		made_walk(&walk, &alphabet, length, &made);

@@ -10,6 +10,7 @@
 
 #include "ctf/os.h"
 #include "fake_process.h"
+#include "random.h"
 #include "session/arena_source.h"
 #include "session/consumer.h"
 #include "types/desc.h"
@@ -833,16 +834,7 @@ static void the_same_description_for_all_entries_is_bounded(void **state)
 	fake_process_fini(&p);
 }
 
-/* Small, fast, the same everywhere (xorshift). */
 static uint64_t random_state;
-
-static uint64_t random_word(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
 
 /* One word of the arena gets a random, extreme or slightly different value. */
 static void scribble(struct fake_process *p)
@@ -860,26 +852,27 @@ static void scribble(struct fake_process *p)
 		{ SONDE_META_SPAN, sizeof(struct sonde_ring) },
 	};
 	const uint64_t values[] = {
-		0,          UINT64_MAX, random_word(),
-		1ull << 63, 1ull << 40, random_word() & 0xfff
+		0,          UINT64_MAX, next_random(&random_state),
+		1ull << 63, 1ull << 40, next_random(&random_state) & 0xfff
 	};
-	uint64_t kind = random_word() % 9;
+	uint64_t kind = next_random(&random_state) % 9;
 	uint64_t *word;
 
 	if (kind < 7) {
 		word = (void *)(p->memory + places[kind].off +
-				random_word() % (places[kind].size / 8) * 8);
+				next_random(&random_state) %
+					(places[kind].size / 8) * 8);
 	} else {
 		/* The slot's own data_off may be wrong by now. */
 		word = (void *)(p->memory + SONDE_META_SPAN + 65536 +
-				random_word() % 24 * 4096 +
-				random_word() % 8 * 8);
+				next_random(&random_state) % 24 * 4096 +
+				next_random(&random_state) % 8 * 8);
 	}
-	kind = random_word() % 8;
+	kind = next_random(&random_state) % 8;
 	if (kind < 6)
 		*word = values[kind];
 	else
-		*word += random_word() % 17 - 8;
+		*word += next_random(&random_state) % 17 - 8;
 }
 
 static void emit_if_sane(struct fake_process *p, uint64_t data_off)

@@ -16,6 +16,7 @@
 #include "base/port.h"
 #include "ctf/fields.h"
 #include "expr/program.h"
+#include "random.h"
 #include "reader/reader.h"
 #include "reader_traces.h"
 #include "source/condition.h"
@@ -26,21 +27,6 @@
 #define RECORDS 40
 #define ROUNDS  3000
 #define CPU     3u
-
-/* splitmix64 */
-static uint64_t next_random(uint64_t *seed)
-{
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-static uint64_t below(uint64_t *seed, uint64_t limit)
-{
-	return limit ? next_random(seed) % limit : 0;
-}
 
 /* ---- descriptions ---- */
 
@@ -197,11 +183,12 @@ static void put_bytes(struct payload *payload, const void *bytes, size_t size)
 static void put_random(struct payload *payload, size_t size, uint64_t *seed)
 {
 	static const uint8_t likely[] = { 0, 0, 1, 3, 0x7f, 0x80, 0xff, 0xff };
-	uint8_t byte = likely[below(seed, SONDE_ARRAY_SIZE(likely))];
+	uint8_t byte = likely[random_below(seed, SONDE_ARRAY_SIZE(likely))];
 
 	for (size_t i = 0; i < size; i++) {
 		payload->bytes[payload->size++] =
-			below(seed, 4) ? byte : (uint8_t)next_random(seed);
+			random_below(seed, 4) ? byte :
+						(uint8_t)next_random(seed);
 	}
 }
 
@@ -209,10 +196,10 @@ static void put_random(struct payload *payload, size_t size, uint64_t *seed)
 static void put_float(struct payload *payload, size_t size, uint64_t *seed)
 {
 	static const double likely[] = { 0, 1, -1, 2.5, 1e300, -0.0 };
-	double twice = likely[below(seed, SONDE_ARRAY_SIZE(likely))];
+	double twice = likely[random_below(seed, SONDE_ARRAY_SIZE(likely))];
 	float single = (float)(twice > 1e30 ? 1e30 : twice);
 
-	if (below(seed, 4) == 0)
+	if (random_below(seed, 4) == 0)
 		put_random(payload, size, seed);
 	else if (size == 4)
 		put_bytes(payload, &single, 4);
@@ -222,10 +209,10 @@ static void put_float(struct payload *payload, size_t size, uint64_t *seed)
 
 static void put_letters(struct payload *payload, size_t size, uint64_t *seed)
 {
-	bool has_nul = below(seed, 2);
+	bool has_nul = random_below(seed, 2);
 
 	for (size_t i = 0; i < size; i++) {
-		uint64_t letter = below(seed, has_nul ? 4 : 3);
+		uint64_t letter = random_below(seed, has_nul ? 4 : 3);
 
 		payload->bytes[payload->size++] =
 			letter < 3 ? (uint8_t)('a' + letter % 2) : 0;
@@ -237,7 +224,7 @@ static void put_field(struct payload *payload,
 {
 	struct sonde_fields children = sonde_field_children(field);
 	struct sonde_field_view element = { .stored_bits = 8 };
-	uint32_t length = (uint32_t)below(seed, 5);
+	uint32_t length = (uint32_t)random_below(seed, 5);
 
 	(void)sonde_fields_next(&children, &element);
 	switch (field->kind) {
@@ -246,14 +233,15 @@ static void put_field(struct payload *payload,
 		break;
 	case SONDE_TYPE_STRING:
 		for (uint32_t i = 0; i < length; i++)
-			put_bytes(payload, below(seed, 2) ? "a" : "b", 1);
+			put_bytes(payload, random_below(seed, 2) ? "a" : "b",
+				  1);
 		put_bytes(payload, "", 1);
 		break;
 	case SONDE_TYPE_SEQUENCE:
 	case SONDE_TYPE_BLOB:
 		put_bytes(payload, &length, 4);
 		if (element.flags & SONDE_FIELD_CHAR ||
-		    (element.stored_bits == 8 && below(seed, 2)))
+		    (element.stored_bits == 8 && random_below(seed, 2)))
 			put_letters(payload, length, seed);
 		else
 			put_random(payload, length * element.stored_bits / 8,
@@ -287,7 +275,7 @@ static void fill(struct payload *payload, const struct sonde_desc *desc,
 	struct sonde_field_view field;
 
 	payload->size = 0;
-	payload->tid = (uint32_t)below(seed, 6);
+	payload->tid = (uint32_t)random_below(seed, 6);
 	while (sonde_fields_next(&fields, &field))
 		put_field(payload, &field, seed);
 }
@@ -358,7 +346,7 @@ static const char *any_of(struct writer *writer, const char *const *list)
 
 	while (list[nr])
 		nr++;
-	return list[below(writer->seed, nr)];
+	return list[random_below(writer->seed, nr)];
 }
 
 static const char *const orders[] = { "==", "!=", "<", "<=", ">", ">=", NULL };
@@ -375,26 +363,27 @@ static void put_comparison(struct writer *writer)
 	const struct event *event = writer->event;
 	const char *number = any_of(writer, event->numbers);
 
-	switch (below(writer->seed, 8)) {
+	switch (random_below(writer->seed, 8)) {
 	case 0:
 		put(writer, "%s == \"%s%s\"", any_of(writer, event->texts),
-		    below(writer->seed, 2) ? "a" : "b",
-		    below(writer->seed, 2) ? "*" : "");
+		    random_below(writer->seed, 2) ? "a" : "b",
+		    random_below(writer->seed, 2) ? "*" : "");
 		break;
 	case 1:
 		put(writer, "%s %s \"%s\"", any_of(writer, event->texts),
 		    any_of(writer, orders),
-		    below(writer->seed, 2) ? "ab" : "varying");
+		    random_below(writer->seed, 2) ? "ab" : "varying");
 		break;
 	case 2:
 		put(writer, "%s %s \"%s\"", any_of(writer, event->enums),
 		    any_of(writer, equalities),
-		    below(writer->seed, 3) ? "some" : "one");
+		    random_below(writer->seed, 3) ? "some" : "one");
 		break;
 	case 3:
 		put(writer, "defined(%s)",
-		    below(writer->seed, 2) ? number :
-					     any_of(writer, event->texts));
+		    random_below(writer->seed, 2) ?
+			    number :
+			    any_of(writer, event->texts));
 		break;
 	case 4:
 		put(writer, "(%s %s %s) %s ", number, any_of(writer, sums),
@@ -414,7 +403,7 @@ static void put_comparison(struct writer *writer)
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as `depth` says */
 static void put_condition(struct writer *writer, unsigned int depth)
 {
-	uint64_t choice = depth ? below(writer->seed, 4) : 3;
+	uint64_t choice = depth ? random_below(writer->seed, 4) : 3;
 
 	if (choice == 3) {
 		put_comparison(writer);
@@ -422,7 +411,7 @@ static void put_condition(struct writer *writer, unsigned int depth)
 	}
 	put(writer, choice ? "(" : "!(");
 	put_condition(writer, depth - 1);
-	put(writer, below(writer->seed, 2) ? " && " : " || ");
+	put(writer, random_below(writer->seed, 2) ? " && " : " || ");
 	put_condition(writer, depth - 1);
 	put(writer, ")");
 }
@@ -432,7 +421,7 @@ static void write_condition(char *to, size_t size, const struct event *event,
 {
 	struct writer writer = { to, size, seed, event };
 
-	put_condition(&writer, (unsigned int)below(seed, 4));
+	put_condition(&writer, (unsigned int)random_below(seed, 4));
 }
 
 /* ---- tests ---- */
@@ -544,8 +533,8 @@ static void payloads_are_not_read_beyond_their_end(void **state)
 			for (size_t i = 0; i < 3 && size; i++) {
 				(void)sonde_condition_test(condition, bytes,
 							   size, 1, 1);
-				bytes[below(&seed, size)] =
-					below(&seed, 2) ? 0xff : 0;
+				bytes[random_below(&seed, size)] =
+					random_below(&seed, 2) ? 0xff : 0;
 			}
 			free(bytes);
 		}

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
+#include "random.h"
 #include "source/condition.h"
 #include "source/tracefs/filter.h"
 #include "types/build.h"
@@ -31,21 +32,6 @@
 #define RECORDS      8
 #define LIVE_ROUNDS  75
 #define LIVE_RECORDS 12
-
-/* splitmix64 */
-static uint64_t next_random(uint64_t *seed)
-{
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-static uint64_t below(uint64_t *seed, uint64_t limit)
-{
-	return limit ? next_random(seed) % limit : 0;
-}
 
 /* ---- an event ---- */
 
@@ -151,13 +137,13 @@ static uint64_t some_number(uint64_t *seed)
 		99, 120, 65535, INT32_MAX, 0x80000000, UINT32_MAX, UINT64_MAX,
 	};
 
-	switch (below(seed, 4)) {
+	switch (random_below(seed, 4)) {
 	case 0:
 		return next_random(seed);
 	case 1:
-		return 0 - below(seed, 130);
+		return 0 - random_below(seed, 130);
 	default:
-		return likely[below(seed, SONDE_ARRAY_SIZE(likely))];
+		return likely[random_below(seed, SONDE_ARRAY_SIZE(likely))];
 	}
 }
 
@@ -182,11 +168,11 @@ static void put_number(struct record *record, uint64_t number, size_t size)
 static void some_text(char *text, size_t most, uint64_t *seed)
 {
 	static const char letters[] = "aaab1!*\"'\\[";
-	size_t length = below(seed, most + 1);
+	size_t length = random_below(seed, most + 1);
 
 	for (size_t i = 0; i < length; i++)
-		text[i] = letters[below(
-			seed, below(seed, 3) ? 4 : sizeof(letters) - 1)];
+		text[i] = letters[random_below(
+			seed, random_below(seed, 3) ? 4 : sizeof(letters) - 1)];
 }
 
 static void fill_text(struct record *record, size_t i, uint64_t *seed)
@@ -195,7 +181,7 @@ static void fill_text(struct record *record, size_t i, uint64_t *seed)
 
 	memset(record->texts[i], 0, sizeof(record->texts[i]));
 	some_text(record->texts[i], size, seed);
-	if (shown[i].size && below(seed, 2)) {
+	if (shown[i].size && random_below(seed, 2)) {
 		/* what was there before is behind the NUL */
 		size_t length = strnlen(record->texts[i], size);
 
@@ -209,8 +195,8 @@ static void fill_text(struct record *record, size_t i, uint64_t *seed)
 static void fill(struct record *record, uint64_t *seed)
 {
 	memset(record, 0, sizeof(*record));
-	record->tid = (int32_t)below(seed, 12);
-	record->cpu = (int32_t)below(seed, 3);
+	record->tid = (int32_t)random_below(seed, 12);
+	record->cpu = (int32_t)random_below(seed, 3);
 	for (size_t i = 0; i < NR_SHOWN; i++) {
 		const struct sonde_tracefs_field *field =
 			kernels(shown[i].name);
@@ -221,7 +207,7 @@ static void fill(struct record *record, uint64_t *seed)
 			continue;
 		}
 		if (field && field->add)
-			number = below(seed, 250); /* a sum that fits */
+			number = random_below(seed, 250); /* a sum that fits */
 		if (field) {
 			unsigned int unused = 64 - 8 * field->size;
 
@@ -394,18 +380,18 @@ static const char *any_of(struct writer *writer, const char *const *list)
 
 	while (list[nr])
 		nr++;
-	return list[below(writer->seed, nr)];
+	return list[random_below(writer->seed, nr)];
 }
 
 static void put_constant(struct writer *writer)
 {
 	int64_t number = (int64_t)some_number(writer->seed);
 
-	if (below(writer->seed, 3))
+	if (random_below(writer->seed, 3))
 		number %= 300;
 	if (number == INT64_MIN)
 		put(writer, "(-9223372036854775807 - 1)");
-	else if (number < 0 && below(writer->seed, 2))
+	else if (number < 0 && random_below(writer->seed, 2))
 		put(writer, "(%lld)", (long long)number);
 	else
 		put(writer, "%llu", (unsigned long long)number);
@@ -417,11 +403,11 @@ static const char *const equalities[] = { "==", "!=", NULL };
 static void put_text(struct writer *writer)
 {
 	char text[40] = "";
-	bool star = below(writer->seed, 4) == 0;
+	bool star = random_below(writer->seed, 4) == 0;
 
 	some_text(text, 18, writer->seed);
-	if (below(writer->seed, 2))
-		text[below(writer->seed, 4)] = '\0';
+	if (random_below(writer->seed, 2))
+		text[random_below(writer->seed, 4)] = '\0';
 	put(writer, "%s %s \"%s", any_of(writer, writer->text_names),
 	    any_of(writer, equalities), star ? "*" : "");
 	for (const char *at = text; *at; at++)
@@ -430,16 +416,16 @@ static void put_text(struct writer *writer)
 		    strchr("\"\\", *at) ? "\\%c" :
 					  "%c",
 		    *at);
-	if (below(writer->seed, 3) == 0)
+	if (random_below(writer->seed, 3) == 0)
 		put(writer, "?");
-	put(writer, below(writer->seed, 2) ? "*\"" : "\"");
+	put(writer, random_below(writer->seed, 2) ? "*\"" : "\"");
 }
 
 static void put_comparison(struct writer *writer)
 {
 	const char *name = any_of(writer, writer->names);
 
-	switch (below(writer->seed, writer->simple ? 8 : 10)) {
+	switch (random_below(writer->seed, writer->simple ? 8 : 10)) {
 	case 0:
 	case 1:
 	case 2:
@@ -454,13 +440,14 @@ static void put_comparison(struct writer *writer)
 		put(writer, "(%s & ", name);
 		put_constant(writer);
 		put(writer, ")");
-		if (below(writer->seed, 2)) {
+		if (random_below(writer->seed, 2)) {
 			put(writer, " %s ", any_of(writer, equalities));
 			put_constant(writer);
 		}
 		break;
 	case 5:
-		put(writer, "%s", below(writer->seed, 2) ? name : "comm");
+		put(writer, "%s",
+		    random_below(writer->seed, 2) ? name : "comm");
 		break;
 	case 6:
 		put(writer, "%s %s \"%s\"", any_of(writer, writer->label_names),
@@ -488,12 +475,12 @@ static void put_comparison(struct writer *writer)
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as `depth` says */
 static void put_condition(struct writer *writer, unsigned int depth)
 {
-	uint64_t choice = depth ? below(writer->seed, 5) : 4;
+	uint64_t choice = depth ? random_below(writer->seed, 5) : 4;
 
 	if (choice < 3) {
 		put(writer, choice == 2 ? "!(" : "(");
 		put_condition(writer, depth - 1);
-		put(writer, below(writer->seed, 2) ? " && " : " || ");
+		put(writer, random_below(writer->seed, 2) ? " && " : " || ");
 		put_condition(writer, depth - 1);
 		put(writer, ")");
 	} else if (choice == 3) {
@@ -525,7 +512,7 @@ static void write_condition(char *to, size_t size, uint64_t *seed)
 		.text_names = text_names,
 	};
 
-	put_condition(&writer, (unsigned int)below(seed, 4));
+	put_condition(&writer, (unsigned int)random_below(seed, 4));
 }
 
 /* ---- tests ---- */
@@ -828,8 +815,8 @@ static void fire(struct fired *fired, const struct sonde_condition *condition,
 	struct record record = { .payload_size = 0 };
 
 	*fired = (struct fired){
-		.sig = signals[below(seed, SONDE_ARRAY_SIZE(signals))],
-		.errno_value = (int32_t)below(seed, 250),
+		.sig = signals[random_below(seed, SONDE_ARRAY_SIZE(signals))],
+		.errno_value = (int32_t)random_below(seed, 250),
 		.code = info.si_code,
 	};
 	some_text(fired->comm, 15, seed);
@@ -914,7 +901,7 @@ static void write_signal_condition(char *to, size_t size, uint64_t *seed)
 		.simple = true,
 	};
 
-	put_condition(&writer, (unsigned int)below(seed, 4));
+	put_condition(&writer, (unsigned int)random_below(seed, 4));
 }
 
 static void try_in_kernel(const char *text, int cpu, uint64_t *seed)
