@@ -181,32 +181,29 @@ void sonde_gdb_answer_variable(struct sonde_gdb_server *server,
 	reply_result(reply, sonde_probe_points_variable(&server->points, rest));
 }
 
-static bool take_flag(const char *rest, bool *ret_flag)
+static void take_flag(const char *rest, bool *flag,
+		      struct sonde_gdb_reply *reply)
 {
-	if ((rest[0] != '0' && rest[0] != '1') || rest[1])
-		return false;
-	*ret_flag = rest[0] == '1';
-	return true;
+	if ((rest[0] != '0' && rest[0] != '1') || rest[1]) {
+		sonde_gdb_reply_error(reply, 1);
+		return;
+	}
+	*flag = rest[0] == '1';
+	sonde_gdb_reply_text(reply, "OK");
 }
 
 /* QTBuffer:circular: */
 void sonde_gdb_answer_circular(struct sonde_gdb_server *server,
 			       const char *rest, struct sonde_gdb_reply *reply)
 {
-	if (take_flag(rest, &server->settings.circular))
-		sonde_gdb_reply_text(reply, "OK");
-	else
-		sonde_gdb_reply_error(reply, 1);
+	take_flag(rest, &server->settings.circular, reply);
 }
 
 /* QTDisconnected: */
 void sonde_gdb_answer_stays(struct sonde_gdb_server *server, const char *rest,
 			    struct sonde_gdb_reply *reply)
 {
-	if (take_flag(rest, &server->settings.stays))
-		sonde_gdb_reply_text(reply, "OK");
-	else
-		sonde_gdb_reply_error(reply, 1);
+	take_flag(rest, &server->settings.stays, reply);
 }
 
 /* QTBuffer:size: */

@@ -29,55 +29,6 @@ typedef void answer(struct sonde_gdb_recorded *recorded, const char *rest,
 static const char no_process[] =
 	"this is a recorded trace: there is no process";
 
-static void answer_stopped(struct sonde_gdb_recorded *recorded,
-			   const char *rest, struct sonde_gdb_reply *reply)
-{
-	(void)recorded;
-	(void)rest;
-	sonde_gdb_reply_text(reply, "T05thread:1;");
-}
-
-static void recorded_answer_ok(struct sonde_gdb_recorded *recorded,
-			       const char *rest, struct sonde_gdb_reply *reply)
-{
-	(void)recorded;
-	(void)rest;
-	sonde_gdb_reply_text(reply, "OK");
-}
-
-static void recorded_answer_refuse(struct sonde_gdb_recorded *recorded,
-				   const char *rest,
-				   struct sonde_gdb_reply *reply)
-{
-	(void)recorded;
-	(void)rest;
-	sonde_gdb_reply_refuse(reply, no_process);
-}
-
-static void answer_error(struct sonde_gdb_recorded *recorded, const char *rest,
-			 struct sonde_gdb_reply *reply)
-{
-	(void)recorded;
-	(void)rest;
-	sonde_gdb_reply_error(reply, 1);
-}
-
-static void answer_threads(struct sonde_gdb_recorded *recorded,
-			   const char *rest, struct sonde_gdb_reply *reply)
-{
-	(void)recorded;
-	(void)rest;
-	sonde_gdb_reply_text(reply, "m1");
-}
-
-static void answer_no_more(struct sonde_gdb_recorded *recorded,
-			   const char *rest, struct sonde_gdb_reply *reply)
-{
-	(void)recorded;
-	(void)rest;
-	sonde_gdb_reply_text(reply, "l");
-}
-
 static void recorded_answer_current(struct sonde_gdb_recorded *recorded,
 				    const char *rest,
 				    struct sonde_gdb_reply *reply)
@@ -85,15 +36,6 @@ static void recorded_answer_current(struct sonde_gdb_recorded *recorded,
 	(void)recorded;
 	if (!*rest)
 		sonde_gdb_reply_text(reply, "QC1");
-}
-
-static void recorded_answer_attached(struct sonde_gdb_recorded *recorded,
-				     const char *rest,
-				     struct sonde_gdb_reply *reply)
-{
-	(void)recorded;
-	(void)rest;
-	sonde_gdb_reply_text(reply, "1");
 }
 
 /* The program's first instruction; 0. */
@@ -202,38 +144,53 @@ static void recorded_answer_monitor(struct sonde_gdb_recorded *recorded,
 		sonde_gdb_server_end(recorded->server, SONDE_GDB_END_KILLED);
 }
 
-/* A word that begins another one comes after it. */
+#define STOPPED "T05thread:1;"
+
+/* A word that begins another one comes after it. What has neither answer nor text
+ * wants a process. */
 static const struct {
 	const char *word;
 	answer *answer;
+	const char *text;
 } all_known[] = {
-	{ "?", answer_stopped },
-	{ "qfThreadInfo", answer_threads },
-	{ "qsThreadInfo", answer_no_more },
-	{ "qAttached", recorded_answer_attached },
-	{ "qC", recorded_answer_current },
-	{ "qSymbol:", recorded_answer_ok },
-	{ "qRcmd,65786974", recorded_answer_monitor }, /* exit */
-	{ "qXfer:auxv:read::", answer_auxv },
-	{ "qXfer:exec-file:read:", answer_exe },
-	{ "qXfer:libraries-svr4:read:", answer_libraries },
-	{ "vKill;", recorded_answer_detach },
-	{ "H", recorded_answer_ok },
-	{ "T", recorded_answer_ok },
-	{ "D", recorded_answer_detach },
-	{ "g", answer_registers },
-	{ "p", answer_register },
-	{ "m", answer_error },
-	{ "M", recorded_answer_refuse },
-	{ "G", recorded_answer_refuse },
-	{ "P", recorded_answer_refuse },
-	{ "Z", recorded_answer_refuse },
-	{ "z", recorded_answer_ok },
-	{ "c", answer_stopped },
-	{ "s", answer_stopped },
-	{ "C", answer_stopped },
-	{ "S", answer_stopped },
+	{ "?", NULL, STOPPED },
+	{ "qfThreadInfo", NULL, "m1" },
+	{ "qsThreadInfo", NULL, "l" },
+	{ "qAttached", NULL, "1" },
+	{ "qC", recorded_answer_current, NULL },
+	{ "qSymbol:", NULL, "OK" },
+	{ "qRcmd,65786974", recorded_answer_monitor, NULL }, /* exit */
+	{ "qXfer:auxv:read::", answer_auxv, NULL },
+	{ "qXfer:exec-file:read:", answer_exe, NULL },
+	{ "qXfer:libraries-svr4:read:", answer_libraries, NULL },
+	{ "vKill;", recorded_answer_detach, NULL },
+	{ "H", NULL, "OK" },
+	{ "T", NULL, "OK" },
+	{ "D", recorded_answer_detach, NULL },
+	{ "g", answer_registers, NULL },
+	{ "p", answer_register, NULL },
+	{ "m", NULL, "E01" },
+	{ "M", NULL, NULL },
+	{ "G", NULL, NULL },
+	{ "P", NULL, NULL },
+	{ "Z", NULL, NULL },
+	{ "z", NULL, "OK" },
+	{ "c", NULL, STOPPED },
+	{ "s", NULL, STOPPED },
+	{ "C", NULL, STOPPED },
+	{ "S", NULL, STOPPED },
 };
+
+static void recorded_answer(struct sonde_gdb_recorded *recorded, size_t known,
+			    const char *rest, struct sonde_gdb_reply *reply)
+{
+	if (all_known[known].answer)
+		all_known[known].answer(recorded, rest, reply);
+	else if (all_known[known].text)
+		sonde_gdb_reply_text(reply, all_known[known].text);
+	else
+		sonde_gdb_reply_refuse(reply, no_process);
+}
 
 static bool recorded_packet(void *target, const char *packet, size_t length,
 			    struct sonde_gdb_reply *reply)
@@ -252,7 +209,7 @@ static bool recorded_packet(void *target, const char *packet, size_t length,
 		size_t nr = strlen(all_known[i].word);
 
 		if (strncmp(packet, all_known[i].word, nr) == 0) {
-			all_known[i].answer(recorded, packet + nr, reply);
+			recorded_answer(recorded, i, packet + nr, reply);
 			break;
 		}
 	}
