@@ -130,19 +130,27 @@ static int btf_find_all(struct extract *e, const char *const *names, size_t nr)
 
 /* ---- writing ---- */
 
-/* Members of structures have a name and a type, in this order. */
-static int add_members(struct extract *e, const uint8_t *rest, uint32_t nr)
+_Static_assert(offsetof(struct btf_param, name_off) ==
+			       offsetof(struct btf_member, name_off) &&
+		       offsetof(struct btf_param, type) ==
+			       offsetof(struct btf_member, type),
+	       "an argument begins as a member does");
+
+/* Members of structures have a name and a type in front, in this order; what a
+ * function takes has nothing else. */
+static int add_members(struct extract *e, const uint8_t *rest, uint32_t nr,
+		       size_t bytes)
 {
 	for (uint32_t i = 0; i < nr; i++) {
 		struct btf_member member;
 		int rc;
 
-		memcpy(&member, rest + i * sizeof(member), sizeof(member));
+		memcpy(&member, rest + i * bytes, bytes);
 		rc = btf_string(e, &member.name_off);
 		if (!rc)
 			rc = extract_refer(e, &member.type);
 		if (!rc)
-			rc = add_bytes(&e->types, &member, sizeof(member));
+			rc = add_bytes(&e->types, &member, bytes);
 		if (rc)
 			return rc;
 	}
@@ -179,25 +187,6 @@ static int add_array(struct extract *e, const uint8_t *rest)
 	return rc ? rc : add_bytes(&e->types, &array, sizeof(array));
 }
 
-/* Arguments have a name and a type, in this order. */
-static int add_params(struct extract *e, const uint8_t *rest, uint32_t nr)
-{
-	for (uint32_t i = 0; i < nr; i++) {
-		struct btf_param param;
-		int rc;
-
-		memcpy(&param, rest + i * sizeof(param), sizeof(param));
-		rc = btf_string(e, &param.name_off);
-		if (!rc)
-			rc = extract_refer(e, &param.type);
-		if (!rc)
-			rc = add_bytes(&e->types, &param, sizeof(param));
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
 /* `nr`: of what the type has in the extract. */
 static int btf_rest(struct extract *e, const struct btf_type *type, uint32_t nr,
 		    const uint8_t *rest)
@@ -205,7 +194,7 @@ static int btf_rest(struct extract *e, const struct btf_type *type, uint32_t nr,
 	switch (BTF_INFO_KIND(type->info)) {
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		return add_members(e, rest, nr);
+		return add_members(e, rest, nr, sizeof(struct btf_member));
 	case BTF_KIND_ENUM:
 		return add_values(e, rest, nr, sizeof(struct btf_enum));
 	case BTF_KIND_ENUM64:
@@ -213,7 +202,7 @@ static int btf_rest(struct extract *e, const struct btf_type *type, uint32_t nr,
 	case BTF_KIND_ARRAY:
 		return add_array(e, rest);
 	case BTF_KIND_FUNC_PROTO:
-		return add_params(e, rest, nr);
+		return add_members(e, rest, nr, sizeof(struct btf_param));
 	case BTF_KIND_INT:
 		return add_bytes(&e->types, rest, sizeof(uint32_t));
 	default:
