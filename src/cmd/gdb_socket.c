@@ -46,19 +46,6 @@ static void refuse_rights(int fd)
 	(void)setsockopt(fd, SOL_SOCKET, PASS_RIGHTS, &(int){ 0 }, sizeof(int));
 }
 
-/* Whether it is the same user, or root. */
-static bool socket_is_trusted(int fd)
-{
-	struct sonde_peer peer;
-	bool is_trusted;
-
-	if (sonde_peer_of(fd, &peer))
-		return false;
-	is_trusted = sonde_peer_is_trusted(&peer);
-	sonde_peer_release(&peer);
-	return is_trusted;
-}
-
 int sonde_gdb_socket_claim(pid_t pid)
 {
 	char name[SONDE_SOCKET_NAME_MAX];
@@ -112,7 +99,7 @@ int sonde_gdb_socket_reach(pid_t pid)
 	if (rc)
 		return rc;
 	refuse_rights(fd);
-	if (socket_is_trusted(fd))
+	if (!sonde_peer_check(fd))
 		return fd;
 	(void)close(fd);
 	return -EPERM;
@@ -128,7 +115,7 @@ int sonde_gdb_socket_accept(int fd)
 
 	if (to < 0)
 		return -errno;
-	if (peer.ss_family == AF_UNIX && !socket_is_trusted(to)) {
+	if (peer.ss_family == AF_UNIX && sonde_peer_check(to)) {
 		(void)close(to);
 		return -EPERM;
 	}

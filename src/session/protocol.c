@@ -290,18 +290,6 @@ static int receive_answer(int fd, struct sonde_session_document **ret_answer)
 	return rc == -EINVAL ? -EPROTO : rc == -ECONNRESET ? -EPIPE : rc;
 }
 
-static int check_peer(int fd)
-{
-	struct sonde_peer peer;
-	int rc = sonde_peer_of(fd, &peer);
-
-	if (rc)
-		return rc;
-	rc = sonde_peer_is_trusted(&peer) ? 0 : -EPERM;
-	sonde_peer_release(&peer);
-	return rc;
-}
-
 static bool is_sayable(const struct sonde_session_ask *ask)
 {
 	const char *rule = ask->wish.rules;
@@ -326,7 +314,7 @@ int sonde_session_ask_recorder(const struct sonde_rundir *dir, const char *name,
 	line = sonde_session_ask_write(ask);
 	rc = !line                        ? -ENOMEM :
 	     strlen(line) > SONDE_ASK_MAX ? -E2BIG :
-					    check_peer(fd);
+					    sonde_peer_check(fd);
 	if (!rc)
 		rc = sonde_write_socket(fd, line, strlen(line));
 	if (!rc)

@@ -710,18 +710,6 @@ static struct asker *asker_place(struct sonde_recorder *r)
 	return oldest;
 }
 
-static bool is_trusted(int fd)
-{
-	struct sonde_peer who;
-	bool trusted;
-
-	if (sonde_peer_of(fd, &who))
-		return false;
-	trusted = sonde_peer_is_trusted(&who);
-	sonde_peer_release(&who);
-	return trusted;
-}
-
 void sonde_recorder_accept_askers(struct sonde_recorder *r)
 {
 	struct asker *asker;
@@ -730,7 +718,7 @@ void sonde_recorder_accept_askers(struct sonde_recorder *r)
 
 	if (fd < 0)
 		return;
-	if (!is_trusted(fd)) {
+	if (sonde_peer_check(fd)) {
 		(void)close(fd); /* nothing was received */
 		return;
 	}

@@ -115,7 +115,13 @@ int sonde_peer_descends(const struct sonde_peer *peer,
 	return -EACCES;
 }
 
-bool sonde_peer_is_trusted(const struct sonde_peer *peer)
+int sonde_peer_check(int socket)
 {
-	return peer->uid == 0 || peer->uid == geteuid();
+	struct sonde_peer peer;
+	int rc = sonde_peer_of(socket, &peer);
+
+	if (rc)
+		return rc;
+	sonde_peer_release(&peer);
+	return peer.uid == 0 || peer.uid == geteuid() ? 0 : -EPERM;
 }

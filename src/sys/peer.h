@@ -53,7 +53,8 @@ bool sonde_peer_has_ended(const struct sonde_peer *peer);
 int sonde_peer_descends(const struct sonde_peer *peer,
 			const struct sonde_peer *ancestor);
 
-/* Whether it runs as us, or as root. */
-bool sonde_peer_is_trusted(const struct sonde_peer *peer);
+/* Whether the other end of a connected Unix socket runs as us, or as root. 0;
+ * -EPERM; or -errno. */
+int sonde_peer_check(int socket);
 
 #endif /* SYS_PEER_H */
