@@ -41,7 +41,7 @@ char *sonde_command_session_trace(const struct sonde_rundir *home,
 	mode = sonde_session_document_text(document, "mode");
 	if (!directory || !mode)
 		*ret_status = sonde_command_complain(home, name, -EPROTO);
-	else if (!sonde_command_is(document, "recording"))
+	else if (!sonde_session_is(document, "recording"))
 		sonde_complain("session '%s' records nothing any more: sonde "
 			       "print %.300s",
 			       name, directory);

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -53,27 +52,6 @@ int sonde_command_session(const struct sonde_command *command, int argc,
 	return sonde_command_home(ret_home);
 }
 
-static int read_file(const struct sonde_rundir *home, const char *name,
-		     struct sonde_session_document **ret_document)
-{
-	char *text;
-	int rc = sonde_session_read_file(home, name, &text);
-
-	if (rc)
-		return rc;
-	rc = sonde_session_document_read(text, strlen(text), ret_document);
-	free(text);
-	return rc;
-}
-
-bool sonde_command_is(const struct sonde_session_document *document,
-		      const char *state)
-{
-	const char *is = sonde_session_document_text(document, "state");
-
-	return is && !strcmp(is, state);
-}
-
 static bool has_none(int error)
 {
 	return error == -ENOENT || error == -ECONNREFUSED || error == -EPIPE;
@@ -89,8 +67,8 @@ int sonde_command_look(const struct sonde_rundir *home, const char *name,
 
 	if (!has_none(rc))
 		return rc;
-	rc = read_file(home, name, &document);
-	if (!rc && sonde_command_is(document, "recording")) {
+	rc = sonde_session_read_document(home, name, &document);
+	if (!rc && sonde_session_is(document, "recording")) {
 		/* Somebody else may just have done it. */
 		rc = sonde_command_inherit(home, document, text, sizeof(text));
 		if ((!rc || rc == -EADDRINUSE) &&
@@ -160,11 +138,11 @@ static int complain_at_rest(const struct sonde_rundir *home, const char *name)
 
 	if (rc)
 		return sonde_command_complain(home, name, rc);
-	if (sonde_command_is(document, "recording")) {
+	if (sonde_session_is(document, "recording")) {
 		sonde_session_document_free(document);
 		return 0;
 	}
-	if (sonde_command_is(document, "died"))
+	if (sonde_session_is(document, "died"))
 		sonde_complain(
 			"the recorder of session '%s' was killed: what "
 			"it wrote is in %.300s (%.400s); 'sonde destroy "
@@ -316,7 +294,7 @@ static bool forget_at_rest(const struct sonde_rundir *home, const char *name)
 
 	if (sonde_command_look(home, name, &document))
 		return false;
-	at_rest = !sonde_command_is(document, "recording");
+	at_rest = !sonde_session_is(document, "recording");
 	sonde_session_document_free(document);
 	if (!at_rest)
 		return false;

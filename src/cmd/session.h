@@ -36,9 +36,6 @@ int sonde_command_ask(const struct sonde_rundir *home, const char *name,
 		      const struct sonde_session_ask *ask,
 		      struct sonde_session_document **ret_answer);
 
-bool sonde_command_is(const struct sonde_session_document *document,
-		      const char *state);
-
 /* One line, with the name that was meant if there is none of this one. Returns
  * an exit status. */
 int sonde_command_complain(const struct sonde_rundir *home, const char *name,

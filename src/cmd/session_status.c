@@ -98,9 +98,9 @@ static void add_row(struct sonde_table *table,
 	status_put_text(table, COLUMN_STATE, document, "state");
 	status_put_text(table, COLUMN_MODE, document, "mode");
 	status_put_text(table, COLUMN_DIRECTORY, document, "directory");
-	if (sonde_command_is(document, "died"))
+	if (sonde_session_is(document, "died"))
 		return; /* nobody knows */
-	if (sonde_command_is(document, "recording")) {
+	if (sonde_session_is(document, "recording")) {
 		sonde_table_uint(table, COLUMN_PROCESSES,
 				 sonde_session_document_number(document,
 							       "nr_processes"));

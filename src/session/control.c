@@ -13,7 +13,6 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -151,28 +150,6 @@ static int complain(const char *name, int rc, struct sonde_control_error *error)
 		    name, strerrordesc_np(-rc));
 }
 
-/* Of one without a recorder: what its file says. */
-static int read_document(const struct sonde_rundir *home, const char *name,
-			 struct sonde_session_document **ret_document)
-{
-	char *text;
-	int rc = sonde_session_read_file(home, name, &text);
-
-	if (rc)
-		return rc;
-	rc = sonde_session_document_read(text, strlen(text), ret_document);
-	free(text);
-	return rc;
-}
-
-static bool says(const struct sonde_session_document *document,
-		 const char *state)
-{
-	const char *is = sonde_session_document_text(document, "state");
-
-	return is && !strcmp(is, state);
-}
-
 /* Asks, and lets `sonde` see to one whose recorder was killed. -ESRCH: it has
  * none, and *ret_document is what its file says. */
 static int ask(const char *name, const struct sonde_session_ask *what,
@@ -188,9 +165,10 @@ static int ask(const char *name, const struct sonde_session_ask *what,
 		return rc;
 	rc = sonde_session_ask_recorder(&home, name, what, ret_document);
 	if (rc == -ENOENT || rc == -ECONNREFUSED || rc == -EPIPE) {
-		rc = read_document(&home, name, ret_document);
+		rc = sonde_session_read_document(&home, name, ret_document);
 		rc = rc ? rc : -ESRCH;
-		if (rc == -ESRCH && says(*ret_document, "recording") &&
+		if (rc == -ESRCH &&
+		    sonde_session_is(*ret_document, "recording") &&
 		    !run_sonde(argv, words, sizeof(words)) &&
 		    !sonde_session_ask_recorder(&home, name, what, &answer)) {
 			sonde_session_document_free(*ret_document);
@@ -228,7 +206,7 @@ static void copy_status(const struct sonde_session_document *document,
 {
 	const char *directory =
 		sonde_session_document_text(document, "directory");
-	bool is_stopped = says(document, "stopped");
+	bool is_stopped = sonde_session_is(document, "stopped");
 
 	*ret_status = (struct sonde_control_session){
 		.state = is_stopped ? SONDE_CONTROL_STOPPED :
@@ -288,7 +266,7 @@ static int demand(const char *name, const struct sonde_session_ask *what,
 	rc = ask(name, what, ret_answer);
 	if (rc == -ESRCH) {
 		rc = tell(error, rc, "session '%s' %s", name,
-			  says(*ret_answer, "stopped") ?
+			  sonde_session_is(*ret_answer, "stopped") ?
 				  "is stopped" :
 				  "has no recorder: it was killed");
 		sonde_session_document_free(*ret_answer);

@@ -86,6 +86,28 @@ int sonde_session_read_file(const struct sonde_rundir *dir, const char *name,
 	return 0;
 }
 
+int sonde_session_read_document(const struct sonde_rundir *dir,
+				const char *name,
+				struct sonde_session_document **ret_document)
+{
+	char *text;
+	int rc = sonde_session_read_file(dir, name, &text);
+
+	if (rc)
+		return rc;
+	rc = sonde_session_document_read(text, strlen(text), ret_document);
+	free(text);
+	return rc;
+}
+
+bool sonde_session_is(const struct sonde_session_document *document,
+		      const char *state)
+{
+	const char *is = sonde_session_document_text(document, "state");
+
+	return is && !strcmp(is, state);
+}
+
 int sonde_session_write_file(const struct sonde_rundir *dir, const char *name,
 			     const char *text)
 {

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "session/document.h"
 #include "sys/rundir.h"
 
 #define SONDE_NAMED_CHARS 24u /* of a name, at most */
@@ -40,6 +41,15 @@ int sonde_session_connect(const struct sonde_rundir *dir, const char *name,
 /* What its file says, to be freed. 0; -ENOENT: there is no such session. */
 int sonde_session_read_file(const struct sonde_rundir *dir, const char *name,
 			    char **ret_text);
+
+/* The same, as a document; for sonde_session_document_free(). */
+int sonde_session_read_document(const struct sonde_rundir *dir,
+				const char *name,
+				struct sonde_session_document **ret_document);
+
+/* Whether a session's document says that it is "recording", "stopped", "died". */
+bool sonde_session_is(const struct sonde_session_document *document,
+		      const char *state);
 
 int sonde_session_write_file(const struct sonde_rundir *dir, const char *name,
 			     const char *text);
