@@ -20,14 +20,6 @@ int sonde_hex_digit(char c)
 	return digit < 16 ? (int)digit : -1;
 }
 
-bool sonde_hex_take(const char **at, char c)
-{
-	if (**at != c)
-		return false;
-	(*at)++;
-	return true;
-}
-
 bool sonde_hex_take_word(const char **at, const char *word)
 {
 	size_t length = strlen(word);

@@ -15,7 +15,13 @@
 /* 0 .. 15; -1. */
 int sonde_hex_digit(char c);
 /* This character is next. */
-bool sonde_hex_take(const char **at, char c);
+static inline bool sonde_hex_take(const char **at, char c)
+{
+	if (**at != c)
+		return false;
+	(*at)++;
+	return true;
+}
 /* These are next. */
 bool sonde_hex_take_word(const char **at, const char *word);
 /* 1 to 16 digits, up to the first that isn't one. */

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -25,14 +26,6 @@
 static void skip_blanks(const char **at)
 {
 	*at += strspn(*at, " \t");
-}
-
-static bool proc_take_char(const char **at, char c)
-{
-	if (**at != c)
-		return false;
-	(*at)++;
-	return true;
 }
 
 static bool proc_skip_words(const char **at, uint32_t nr)
@@ -173,9 +166,9 @@ static bool take_mode(const char **at, uint32_t *ret_mode)
 	uint32_t mode = 0;
 
 	for (uint32_t i = 0; i < 4; i++) {
-		if (proc_take_char(at, set[i]))
+		if (sonde_hex_take(at, set[i]))
 			mode |= 1u << i;
-		else if (!proc_take_char(at, i == 3 ? 'p' : '-'))
+		else if (!sonde_hex_take(at, i == 3 ? 'p' : '-'))
 			return false;
 	}
 	*ret_mode = mode;
@@ -208,16 +201,16 @@ bool sonde_proc_parse_mapping(char *line,
 	char *path;
 
 	if (!sonde_number_take(&at, 16, UINT64_MAX, &mapping.begin) ||
-	    !proc_take_char(&at, '-') ||
+	    !sonde_hex_take(&at, '-') ||
 	    !sonde_number_take(&at, 16, UINT64_MAX, &mapping.end) ||
-	    !proc_take_char(&at, ' ') || !take_mode(&at, &mapping.mode) ||
-	    !proc_take_char(&at, ' ') ||
+	    !sonde_hex_take(&at, ' ') || !take_mode(&at, &mapping.mode) ||
+	    !sonde_hex_take(&at, ' ') ||
 	    !sonde_number_take(&at, 16, UINT64_MAX, &mapping.offset) ||
-	    !proc_take_char(&at, ' ') ||
+	    !sonde_hex_take(&at, ' ') ||
 	    !sonde_number_take(&at, 16, 0xfff, &major) ||
-	    !proc_take_char(&at, ':') ||
+	    !sonde_hex_take(&at, ':') ||
 	    !sonde_number_take(&at, 16, 0xfffff, &minor) ||
-	    !proc_take_char(&at, ' ') ||
+	    !sonde_hex_take(&at, ' ') ||
 	    !sonde_number_take(&at, 10, UINT64_MAX, &mapping.ino) ||
 	    (*at && *at != ' ') || mapping.end <= mapping.begin)
 		return false;
@@ -233,7 +226,7 @@ bool sonde_proc_parse_mapping(char *line,
 
 static bool proc_take_word(const char **at, uint64_t *ret_word)
 {
-	return proc_take_char(at, ' ') &&
+	return sonde_hex_take(at, ' ') &&
 	       sonde_number_take_prefixed(at, UINT64_MAX, ret_word);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/hex.h"
 #include "base/number.h"
 
 #define PF_KTHREAD 0x00200000u
@@ -22,14 +23,6 @@ static void skip_blanks(const char **at)
 {
 	while (**at == ' ' || **at == '\t')
 		(*at)++;
-}
-
-static bool take_char(const char **at, char c)
-{
-	if (**at != c)
-		return false;
-	(*at)++;
-	return true;
 }
 
 /* Whatever it is, up to a blank; false at the end. */
@@ -230,7 +223,7 @@ static bool take_address(const char **at, uint32_t nr_words, uint8_t *to,
 		memcpy(to + 4 * i, &raw, 4);
 		*at += 8;
 	}
-	if (!take_char(at, ':') ||
+	if (!sonde_hex_take(at, ':') ||
 	    !sonde_number_take(at, 16, UINT16_MAX, &port))
 		return false;
 	*ret_port = (uint16_t)port;
@@ -271,7 +264,7 @@ bool sonde_text_unix(const char *line,
 	if (!skip_words(&at, 6) ||
 	    !sonde_number_take(&at, 10, UINT64_MAX, &socket.ino) || !socket.ino)
 		return false;
-	if (*at && !take_char(&at, ' '))
+	if (*at && !sonde_hex_take(&at, ' '))
 		return false;
 	size = strlen(at);
 	if (size > sizeof(socket.name))
@@ -290,7 +283,7 @@ bool sonde_text_dev(const char *text, uint32_t *ret_dev)
 	uint64_t minor;
 
 	if (!sonde_number_take(&text, 10, 0xfff, &major) ||
-	    !take_char(&text, ':') ||
+	    !sonde_hex_take(&text, ':') ||
 	    !sonde_number_take(&text, 10, 0xfffff, &minor) ||
 	    (*text && *text != '\n'))
 		return false;
