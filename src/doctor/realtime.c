@@ -164,35 +164,34 @@ static void look_throttling(struct sonde_doctor_ability *to)
 			  "each period");
 }
 
-static void look_timer_migration(struct sonde_doctor_ability *to)
+/* A setting that is 1. */
+static void look_setting(struct sonde_doctor_ability *to, const char *setting,
+			 const char *if_not, const char *else_what)
 {
+	char path[64];
 	char line[32];
 
-	if (*realtime_line(line, sizeof(line),
-			   "/proc/sys/kernel/timer_migration") != '1') {
-		sonde_doctor_why(to, "timers stay where they were set");
+	(void)snprintf(path, sizeof(path), "/proc/sys/kernel/%s", setting);
+	if (*realtime_line(line, sizeof(line), path) != '1') {
+		sonde_doctor_why(to, "%s", if_not);
 		return;
 	}
-	sonde_doctor_why(to, "kernel.timer_migration is 1");
-	sonde_doctor_remedy(to, "sudo sysctl kernel.timer_migration=0");
-	sonde_doctor_lack(to, SONDE_DOCTOR_PARTLY,
-			  "timers that idle CPUs set may interrupt a busy one");
+	sonde_doctor_why(to, "kernel.%s is 1", setting);
+	sonde_doctor_remedy(to, "sudo sysctl kernel.%s=0", setting);
+	sonde_doctor_lack(to, SONDE_DOCTOR_PARTLY, else_what);
+}
+
+static void look_timer_migration(struct sonde_doctor_ability *to)
+{
+	look_setting(to, "timer_migration", "timers stay where they were set",
+		     "timers that idle CPUs set may interrupt a busy one");
 }
 
 static void look_watchdog(struct sonde_doctor_ability *to)
 {
-	char line[32];
-
-	if (*realtime_line(line, sizeof(line),
-			   "/proc/sys/kernel/nmi_watchdog") != '1') {
-		sonde_doctor_why(to, "kernel.nmi_watchdog is off");
-		return;
-	}
-	sonde_doctor_why(to, "kernel.nmi_watchdog is 1");
-	sonde_doctor_remedy(to, "sudo sysctl kernel.nmi_watchdog=0");
-	sonde_doctor_lack(to, SONDE_DOCTOR_PARTLY,
-			  "an interrupt that can't be held off, every few "
-			  "seconds of a CPU's time");
+	look_setting(to, "nmi_watchdog", "kernel.nmi_watchdog is off",
+		     "an interrupt that can't be held off, every few "
+		     "seconds of a CPU's time");
 }
 
 /* ---- the machine ---- */
