@@ -100,6 +100,21 @@ static void history_ignore_rename(void *ctx, int32_t from, int32_t to)
 
 /* ---- into order ---- */
 
+/* How states and calls begin. */
+struct span {
+	int32_t tid;
+	int64_t begin_ns, end_ns;
+};
+#define IS_SPAN(type)                                                       \
+	_Static_assert(offsetof(type, tid) == offsetof(struct span, tid) && \
+			       offsetof(type, begin_ns) ==                  \
+				       offsetof(struct span, begin_ns) &&   \
+			       offsetof(type, end_ns) ==                    \
+				       offsetof(struct span, end_ns),       \
+		       "it begins as a span does")
+IS_SPAN(struct sonde_history_state);
+IS_SPAN(struct sonde_history_call);
+
 static int compare(int32_t left_tid, int64_t left_ns, int32_t right_tid,
 		   int64_t right_ns)
 {
@@ -108,22 +123,11 @@ static int compare(int32_t left_tid, int64_t left_ns, int32_t right_tid,
 	return (left_ns > right_ns) - (left_ns < right_ns);
 }
 
-static int compare_states(const void *a, const void *b)
+static int compare_spans(const void *a, const void *b)
 {
-	const struct sonde_history_state *left = a;
-	const struct sonde_history_state *right = b;
-	int order =
-		compare(left->tid, left->begin_ns, right->tid, right->begin_ns);
+	const struct span *left = a;
+	const struct span *right = b;
 
-	return order ? order :
-		       (left->end_ns > right->end_ns) -
-			       (left->end_ns < right->end_ns);
-}
-
-static int compare_calls(const void *a, const void *b)
-{
-	const struct sonde_history_call *left = a;
-	const struct sonde_history_call *right = b;
 	int order =
 		compare(left->tid, left->begin_ns, right->tid, right->begin_ns);
 
@@ -133,50 +137,34 @@ static int compare_calls(const void *a, const void *b)
 }
 
 /* What a damaged trace says twice about the same time is cut: the first word
- * counts. */
-static void order_states(struct sonde_history *history)
+ * counts. Returns how many of the `nr` are left. */
+static size_t order_spans(const struct sonde_model *kernel, void *list,
+			  size_t nr, size_t size)
 {
-	struct sonde_history_state *states = history->states;
-	size_t nr = 0;
+	uint8_t *bytes = list;
+	struct span *last = NULL;
+	size_t kept = 0;
 
-	for (size_t i = 0; i < history->nr_states; i++)
-		states[i].tid =
-			sonde_model_real_tid(history->kernel, states[i].tid);
-	if (history->nr_states)
-		qsort(states, history->nr_states, sizeof(*states),
-		      compare_states);
-	for (size_t i = 0; i < history->nr_states; i++) {
-		struct sonde_history_state state = states[i];
+	for (size_t i = 0; i < nr; i++) {
+		struct span *span = (void *)(bytes + i * size);
 
-		if (nr && states[nr - 1].tid == state.tid &&
-		    states[nr - 1].end_ns > state.begin_ns)
-			state.begin_ns = states[nr - 1].end_ns;
-		if (state.begin_ns < state.end_ns && state.tid > 0)
-			states[nr++] = state;
+		span->tid = sonde_model_real_tid(kernel, span->tid);
 	}
-	history->nr_states = nr;
-}
+	if (nr)
+		qsort(list, nr, size, compare_spans);
+	for (size_t i = 0; i < nr; i++) {
+		struct span *span = (void *)(bytes + i * size);
 
-static void order_calls(struct sonde_history *history)
-{
-	struct sonde_history_call *calls = history->calls;
-	size_t nr = 0;
-
-	for (size_t i = 0; i < history->nr_calls; i++)
-		calls[i].tid =
-			sonde_model_real_tid(history->kernel, calls[i].tid);
-	if (history->nr_calls)
-		qsort(calls, history->nr_calls, sizeof(*calls), compare_calls);
-	for (size_t i = 0; i < history->nr_calls; i++) {
-		struct sonde_history_call call = calls[i];
-
-		if (nr && calls[nr - 1].tid == call.tid &&
-		    calls[nr - 1].end_ns > call.begin_ns)
-			call.begin_ns = calls[nr - 1].end_ns;
-		if (call.begin_ns < call.end_ns && call.tid > 0)
-			calls[nr++] = call;
+		if (last && last->tid == span->tid &&
+		    last->end_ns > span->begin_ns)
+			span->begin_ns = last->end_ns;
+		if (span->begin_ns >= span->end_ns || span->tid <= 0)
+			continue;
+		last = (void *)(bytes + kept++ * size);
+		if (last != span)
+			memcpy(last, span, size);
 	}
-	history->nr_calls = nr;
+	return kept;
 }
 
 static int compare_windows(const void *a, const void *b)
@@ -229,8 +217,12 @@ static int history_read_all(struct sonde_analysis_args *args,
 				 history, &history->kernel);
 	if (error)
 		return error;
-	order_states(history);
-	order_calls(history);
+	history->nr_states =
+		order_spans(history->kernel, history->states,
+			    history->nr_states, sizeof(*history->states));
+	history->nr_calls =
+		order_spans(history->kernel, history->calls, history->nr_calls,
+			    sizeof(*history->calls));
 	return 0;
 }
 
