@@ -27,6 +27,8 @@ enum sum {
 struct part {
 	enum sum first;
 	uint64_t all_ns;
+	const char *key, *title;
+	const struct sonde_column *columns;
 };
 
 int sonde_lock_by_check(struct sonde_analysis_args *args)
@@ -51,55 +53,35 @@ static void locks_put_sums(struct sonde_table *table, const uint64_t *sums,
 	sonde_table_int(table, 3, (int64_t)sums[part->first + 2]);
 }
 
-static int add_waits(const struct sonde_analysis_tree *tree,
-		     const struct part *part, size_t rows,
-		     struct sonde_report *report)
+static const struct sonde_column wait_columns[] = {
+	{ "wait", "WAIT", SONDE_CELL_DURATION },
+	{ "wait_share", "SHARE", SONDE_CELL_PERCENT },
+	{ "waited", "WAITED", SONDE_CELL_COUNT },
+	{ "wait_max", "MAX", SONDE_CELL_DURATION },
+	SONDE_ANALYSIS_TREE_COLUMNS,
+};
+static const struct sonde_column holder_columns[] = {
+	{ "blocked_wait", "OTHERS' WAIT", SONDE_CELL_DURATION },
+	{ "blocked_share", "SHARE", SONDE_CELL_PERCENT },
+	{ "blocked", "MADE WAIT", SONDE_CELL_COUNT },
+	{ "blocked_max", "MAX", SONDE_CELL_DURATION },
+	SONDE_ANALYSIS_TREE_COLUMNS,
+};
+
+static int locks_add_part(const struct sonde_analysis_tree *tree,
+			  struct part *part, size_t rows,
+			  struct sonde_report *report)
 {
-	static const struct sonde_column columns[] = {
-		{ "wait", "WAIT", SONDE_CELL_DURATION },
-		{ "wait_share", "SHARE", SONDE_CELL_PERCENT },
-		{ "waited", "WAITED", SONDE_CELL_COUNT },
-		{ "wait_max", "MAX", SONDE_CELL_DURATION },
-		SONDE_ANALYSIS_TREE_COLUMNS,
-	};
-	struct part of = *part;
 	const struct sonde_analysis_tree_table table = {
-		.key = "wait_stacks",
-		.title = "Who waits where, by call stack",
-		.columns = columns,
-		.nr_columns = SONDE_ARRAY_SIZE(columns),
-		.by = WAIT_NS,
-		.needs = WAITED,
+		.key = part->key,
+		.title = part->title,
+		.columns = part->columns,
+		.nr_columns = SONDE_ARRAY_SIZE(wait_columns),
+		.by = part->first,
+		.needs = part->first + 1,
 		.rows = rows,
 		.put = locks_put_sums,
-		.ctx = &of,
-	};
-
-	return sonde_analysis_tree_put(tree, &table, report);
-}
-
-static int add_holders(const struct sonde_analysis_tree *tree,
-		       const struct part *part, size_t rows,
-		       struct sonde_report *report)
-{
-	static const struct sonde_column columns[] = {
-		{ "blocked_wait", "OTHERS' WAIT", SONDE_CELL_DURATION },
-		{ "blocked_share", "SHARE", SONDE_CELL_PERCENT },
-		{ "blocked", "MADE WAIT", SONDE_CELL_COUNT },
-		{ "blocked_max", "MAX", SONDE_CELL_DURATION },
-		SONDE_ANALYSIS_TREE_COLUMNS,
-	};
-	struct part of = *part;
-	const struct sonde_analysis_tree_table table = {
-		.key = "holder_stacks",
-		.title = "Who held it where, by call stack",
-		.columns = columns,
-		.nr_columns = SONDE_ARRAY_SIZE(columns),
-		.by = BLOCKED_NS,
-		.needs = BLOCKED,
-		.rows = rows,
-		.put = locks_put_sums,
-		.ctx = &of,
+		.ctx = part,
 	};
 
 	return sonde_analysis_tree_put(tree, &table, report);
@@ -110,8 +92,18 @@ int sonde_lock_stacks(const struct sonde_analysis_args *args,
 		      struct sonde_report *report)
 {
 	const struct sonde_lock_site *site = NULL;
-	struct part waits = { .first = WAIT_NS };
-	struct part holders = { .first = BLOCKED_NS };
+	struct part waits = {
+		.first = WAIT_NS,
+		.key = "wait_stacks",
+		.title = "Who waits where, by call stack",
+		.columns = wait_columns,
+	};
+	struct part holders = {
+		.first = BLOCKED_NS,
+		.key = "holder_stacks",
+		.title = "Who held it where, by call stack",
+		.columns = holder_columns,
+	};
 	struct sonde_analysis_tree tree;
 	int err = 0;
 
@@ -131,9 +123,9 @@ int sonde_lock_stacks(const struct sonde_analysis_args *args,
 		err = sonde_analysis_tree_add(&tree, &site->at, sums);
 	}
 	if (!err)
-		err = add_waits(&tree, &waits, rows, report);
+		err = locks_add_part(&tree, &waits, rows, report);
 	if (!err)
-		err = add_holders(&tree, &holders, rows, report);
+		err = locks_add_part(&tree, &holders, rows, report);
 	sonde_analysis_tree_fini(&tree);
 	return err;
 }
