@@ -2,7 +2,6 @@
 #include "reader_traces.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/model/attribution.h"
+#include "folder.h"
 #include "reader/core/open.h"
 #include "unit.h"
 
@@ -183,20 +183,9 @@ void made_directory(struct made_directory *directory)
 	assert_non_null(mkdtemp(directory->path));
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *where)
-{
-	(void)st;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
 void made_directory_remove(struct made_directory *directory)
 {
-	assert_int_equal(
-		/* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-		nftw(directory->path, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(folder_remove(directory->path), 0);
 }
 
 void made_write(const struct made_directory *directory, const char *name,

@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include "ctf/os.h"
 #include "fake_process.h"
+#include "folder.h"
 #include "random.h"
 #include "session/arena_source.h"
 #include "session/consumer.h"
@@ -32,15 +32,6 @@ static uint64_t clock_value;
 static uint64_t read_clock(void)
 {
 	return clock_value += 1000;
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(path);
 }
 
 static int start_recording(void **state)
@@ -73,8 +64,7 @@ static int end_recording(void **state)
 {
 	(void)state;
 	assert_int_equal(sonde_ctf_trace_close(output.trace), 0);
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
-	return nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return folder_remove(scratch);
 }
 
 static const struct sonde_geometry geometry = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "session/cgroup.h"
 #include "unit.h"
 
@@ -18,54 +18,27 @@ static int make_root(void **state)
 	return mkdtemp(root) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *where)
-{
-	(void)st;
-	(void)type;
-	(void)where;
-	return remove(path);
-}
-
 static int remove_root(void **state)
 {
 	(void)state;
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
-	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* A file below the root, with the directories above it. */
-static void put(const char *path, const char *text)
-{
-	char full[512];
-	FILE *file;
-
-	(void)snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')); p++) {
-		*p = '\0';
-		(void)mkdir(full, 0700);
-		*p = '/';
-	}
-	file = fopen(full, "we");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
+	return folder_remove(root);
 }
 
 static void version_2(void)
 {
-	put("proc/self/cgroup", "0::/a.slice/b.scope\n");
-	put("proc/self/mountinfo",
-	    "22 1 0:20 / /proc rw - proc proc rw\n"
-	    "30 1 0:27 / /cg rw shared:4 - cgroup2 cgroup2 rw\n");
+	folder_write(root, "proc/self/cgroup", "0::/a.slice/b.scope\n");
+	folder_write(root, "proc/self/mountinfo",
+		     "22 1 0:20 / /proc rw - proc proc rw\n"
+		     "30 1 0:27 / /cg rw shared:4 - cgroup2 cgroup2 rw\n");
 }
 
 static void without_groups_there_is_no_limit(void **state)
 {
 	(void)state;
 	assert_true(sonde_cgroup_left(root) == UINT64_MAX);
-	put("proc/self/cgroup", "nonsense\n0::\n:::\n");
-	put("proc/self/mountinfo", "nonsense - cgroup2\n - cgroup2 a b\n");
+	folder_write(root, "proc/self/cgroup", "nonsense\n0::\n:::\n");
+	folder_write(root, "proc/self/mountinfo",
+		     "nonsense - cgroup2\n - cgroup2 a b\n");
 	assert_true(sonde_cgroup_left(root) == UINT64_MAX);
 }
 
@@ -73,15 +46,15 @@ static void of_all_ancestors_the_least_counts(void **state)
 {
 	(void)state;
 	version_2();
-	put("cg/a.slice/b.scope/memory.max", "max\n");
+	folder_write(root, "cg/a.slice/b.scope/memory.max", "max\n");
 	assert_true(sonde_cgroup_left(root) == UINT64_MAX);
-	put("cg/a.slice/memory.max", "1000000\n");
+	folder_write(root, "cg/a.slice/memory.max", "1000000\n");
 	assert_int_equal(sonde_cgroup_left(root), 1000000);
-	put("cg/a.slice/memory.current", "300000\n");
+	folder_write(root, "cg/a.slice/memory.current", "300000\n");
 	assert_int_equal(sonde_cgroup_left(root), 700000);
-	put("cg/a.slice/b.scope/memory.max", "500000\n");
+	folder_write(root, "cg/a.slice/b.scope/memory.max", "500000\n");
 	assert_int_equal(sonde_cgroup_left(root), 500000);
-	put("cg/memory.max", "400\n");
+	folder_write(root, "cg/memory.max", "400\n");
 	assert_int_equal(sonde_cgroup_left(root), 400);
 }
 
@@ -89,40 +62,45 @@ static void what_can_be_dropped_counts_as_left(void **state)
 {
 	(void)state;
 	version_2();
-	put("cg/a.slice/b.scope/memory.max", "1000\n");
-	put("cg/a.slice/b.scope/memory.current", "1000\n");
+	folder_write(root, "cg/a.slice/b.scope/memory.max", "1000\n");
+	folder_write(root, "cg/a.slice/b.scope/memory.current", "1000\n");
 	assert_int_equal(sonde_cgroup_left(root), 0);
-	put("cg/a.slice/b.scope/memory.stat",
-	    "anon 100\nfile 900\ninactive_file 500\nactive_file 200\n");
+	folder_write(
+		root, "cg/a.slice/b.scope/memory.stat",
+		"anon 100\nfile 900\ninactive_file 500\nactive_file 200\n");
 	assert_int_equal(sonde_cgroup_left(root), 700);
 	/* Both are taken at different times. */
-	put("cg/a.slice/b.scope/memory.stat", "inactive_file 5000\n");
+	folder_write(root, "cg/a.slice/b.scope/memory.stat",
+		     "inactive_file 5000\n");
 	assert_int_equal(sonde_cgroup_left(root), 1000);
 }
 
 static void the_first_version_of_groups_is_known_too(void **state)
 {
 	(void)state;
-	put("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/docker/me\n");
-	put("proc/self/mountinfo",
-	    "30 1 0:27 / /cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
-	    "31 1 0:28 /docker /mem rw - cgroup cgroup rw,memory\n");
-	put("mem/me/memory.limit_in_bytes", "9223372036854771712\n");
+	folder_write(root, "proc/self/cgroup",
+		     "5:cpu,cpuacct:/x\n4:memory:/docker/me\n");
+	folder_write(root, "proc/self/mountinfo",
+		     "30 1 0:27 / /cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+		     "31 1 0:28 /docker /mem rw - cgroup cgroup rw,memory\n");
+	folder_write(root, "mem/me/memory.limit_in_bytes",
+		     "9223372036854771712\n");
 	assert_true(sonde_cgroup_left(root) == UINT64_MAX);
-	put("mem/memory.limit_in_bytes", "5000\n");
-	put("mem/memory.usage_in_bytes", "4000\n");
-	put("mem/memory.stat", "inactive_file 1\ntotal_inactive_file 500\n"
-			       "total_active_file 250\n");
+	folder_write(root, "mem/memory.limit_in_bytes", "5000\n");
+	folder_write(root, "mem/memory.usage_in_bytes", "4000\n");
+	folder_write(root, "mem/memory.stat",
+		     "inactive_file 1\ntotal_inactive_file 500\n"
+		     "total_active_file 250\n");
 	assert_int_equal(sonde_cgroup_left(root), 1750);
 }
 
 static void a_group_that_is_not_mounted_has_its_mounted_ancestor(void **state)
 {
 	(void)state;
-	put("proc/self/cgroup", "0::/elsewhere\n");
-	put("proc/self/mountinfo",
-	    "30 1 0:27 /mine /cg rw - cgroup2 cgroup2 rw\n");
-	put("cg/memory.max", "777\n");
+	folder_write(root, "proc/self/cgroup", "0::/elsewhere\n");
+	folder_write(root, "proc/self/mountinfo",
+		     "30 1 0:27 /mine /cg rw - cgroup2 cgroup2 rw\n");
+	folder_write(root, "cg/memory.max", "777\n");
 	assert_int_equal(sonde_cgroup_left(root), 777);
 }
 

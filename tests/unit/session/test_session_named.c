@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "session/named.h"
 #include "session/protocol.h"
 
@@ -26,13 +27,9 @@ static int start(void **state)
 
 static int end(void **state)
 {
-	char command[128];
-
 	(void)state;
 	sonde_rundir_close(&home);
-	(void)snprintf(command, sizeof(command), "rm -rf %s", base);
-	/* NOLINTNEXTLINE(cert-env33-c,concurrency-mt-unsafe): our own name */
-	return system(command);
+	return folder_remove(base);
 }
 
 static void a_name_can_be_a_file_and_a_word_of_a_shell(void **state)

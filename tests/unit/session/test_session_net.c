@@ -12,6 +12,7 @@
 
 #include "base/port.h"
 #include "base/sum.h"
+#include "folder.h"
 #include "session/net/nats_text.h"
 #include "session/net/net.h"
 
@@ -196,11 +197,8 @@ static void begin(struct place *place)
 
 static void end(struct place *place)
 {
-	char command[128];
-
 	sonde_net_close(place->net);
-	(void)snprintf(command, sizeof(command), "rm -r %s", place->dir);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(folder_remove(place->dir), 0);
 }
 
 static struct sonde_net_log *open_log(struct place *place, bool writes)

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "source/tracefs/catalog.h"
 #include "source/tracefs/stream.h"
 #include "source/tracefs/symbol.h"
@@ -28,23 +28,6 @@
 
 static char top[64];
 static int root = -1;
-
-static void write_file(const char *path, const char *text)
-{
-	char full[512];
-	int fd;
-
-	(void)snprintf(full, sizeof(full), "%s/%s", top, path);
-	for (char *p = full + strlen(top) + 1; (p = strchr(p, '/')); p++) {
-		*p = '\0';
-		(void)mkdir(full, 0700); /* may be there */
-		*p = '/';
-	}
-	fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-}
 
 static void check_file(const char *path, const char *expected)
 {
@@ -69,7 +52,7 @@ static void write_event(const char *group, const char *name, uint32_t id)
 		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 		"\tfield:int value;\toffset:8;\tsize:4;\tsigned:1;\n",
 		name, id);
-	write_file(path, text);
+	folder_write(top, path, text);
 }
 
 static int set_up(void **state)
@@ -78,10 +61,10 @@ static int set_up(void **state)
 	(void)snprintf(top, sizeof(top), "/tmp/sonde-test-XXXXXX");
 	assert_non_null(mkdtemp(top));
 	root = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	write_file("events/enable", "0\n");
-	write_file("events/one/enable", "0\n");
-	write_file("events/two/enable", "0\n");
-	write_file("set_event", "");
+	folder_write(top, "events/enable", "0\n");
+	folder_write(top, "events/one/enable", "0\n");
+	folder_write(top, "events/two/enable", "0\n");
+	folder_write(top, "set_event", "");
 	write_event("one", "a", 11);
 	write_event("one", "b", 12);
 	write_event("two", "a", 21);
@@ -91,22 +74,11 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *where)
-{
-	(void)st;
-	(void)type;
-	(void)where;
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
 	(void)state;
 	close(root);
-	/* One thread. */
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	return nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return folder_remove(top);
 }
 
 static struct sonde_source_error error;
@@ -207,7 +179,7 @@ static void a_format_that_is_none_concerns_who_named_it(void **state)
 	struct sonde_catalog catalog;
 
 	(void)state;
-	write_file("events/bad/thing/format", "name: thing\nID: x\n");
+	folder_write(top, "events/bad/thing/format", "name: thing\nID: x\n");
 	assert_int_equal(find("bad:thing,one", &config, &catalog), -EINVAL);
 	assert_non_null(strstr(error.text, "events/bad/thing"));
 	sonde_catalog_fini(&catalog);
@@ -251,7 +223,7 @@ static void the_kernel_gets_what_it_can_test_of_a_condition(void **state)
 	struct sonde_catalog catalog;
 
 	(void)state;
-	write_file("events/one/a/filter", "");
+	folder_write(top, "events/one/a/filter", "");
 	assert_int_equal(find("one:a if value == 5", &config, &catalog), 0);
 	assert_true(catalog.events[0].is_filter_exact);
 	assert_int_equal(sonde_catalog_enable(&catalog, &instance, &error), 0);
@@ -325,10 +297,10 @@ static void open_pipe(struct sonde_tracefs_stream *stream, size_t packet)
 	memset(&convert, 0, sizeof(convert));
 	convert.index[11] = 1;
 	convert.events = &event;
-	write_file("per_cpu/cpu3/stats",
-		   "entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
-		   "oldest event ts: 0\nnow ts: 0\ndropped events: 0\n"
-		   "read events: 0\n");
+	folder_write(top, "per_cpu/cpu3/stats",
+		     "entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
+		     "oldest event ts: 0\nnow ts: 0\ndropped events: 0\n"
+		     "read events: 0\n");
 	(void)snprintf(path, sizeof(path), "%s/per_cpu/cpu3/trace_pipe_raw",
 		       top);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -499,9 +471,9 @@ static void what_was_overwritten_lies_between_two_packets(void **state)
 	send_page(1000, 10, 1ull << 31 | 1ull << 30, 100);
 	send_page(2000, 10, 0, 0);
 	send_page(3000, 7, 1ull << 31, 0); /* how many, `stats` says */
-	write_file("per_cpu/cpu3/stats",
-		   "entries: 27\noverrun: 150\ncommit overrun: 0\nbytes: 0\n"
-		   "dropped events: 0\nread events: 0\n");
+	folder_write(top, "per_cpu/cpu3/stats",
+		     "entries: 27\noverrun: 150\ncommit overrun: 0\nbytes: 0\n"
+		     "dropped events: 0\nread events: 0\n");
 	assert_int_equal(take(&stream, &chunk), 20);
 	assert_true(chunk.first && chunk.closed);
 	assert_int_equal(chunk.events_before, 100);
@@ -531,9 +503,9 @@ static void what_the_kernel_keeps_is_tried_again_and_counted(void **state)
 	assert_int_equal(take(&stream, &chunk), 0);
 	stream.is_ended = true;
 	sonde_tracefs_stream_refresh(&stream);
-	write_file("per_cpu/cpu3/stats",
-		   "entries: 38\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
-		   "dropped events: 0\nread events: 12\n");
+	folder_write(top, "per_cpu/cpu3/stats",
+		     "entries: 38\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
+		     "dropped events: 0\nread events: 12\n");
 	assert_int_equal(take(&stream, &chunk), 0);
 	assert_int_equal(stream.nr_refused, 101);
 	sonde_tracefs_stream_count(&stream, &counts);
@@ -542,9 +514,9 @@ static void what_the_kernel_keeps_is_tried_again_and_counted(void **state)
 	/* As if it had come in time. */
 	stream.nr_refused = 0;
 	sonde_tracefs_stream_refresh(&stream);
-	write_file("per_cpu/cpu3/stats",
-		   "entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
-		   "dropped events: 0\nread events: 50\n");
+	folder_write(top, "per_cpu/cpu3/stats",
+		     "entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
+		     "dropped events: 0\nread events: 50\n");
 	send_page(2000, 40, 0, 0);
 	assert_int_equal(take(&stream, &chunk), 40);
 	assert_int_equal(take(&stream, &chunk), 0);
@@ -562,9 +534,9 @@ static void what_the_kernel_dropped_is_counted(void **state)
 
 	(void)state;
 	open_pipe(&stream, 64 << 10);
-	write_file("per_cpu/cpu3/stats",
-		   "entries: 27\noverrun: 0\ncommit overrun: 3\nbytes: 0\n"
-		   "dropped events: 18446744073709551\nread events: 0\n");
+	folder_write(top, "per_cpu/cpu3/stats",
+		     "entries: 27\noverrun: 0\ncommit overrun: 3\nbytes: 0\n"
+		     "dropped events: 18446744073709551\nread events: 0\n");
 	send_page(1000, 10, 0, 0);
 	assert_int_equal(take(&stream, &chunk), 10);
 	assert_int_equal(chunk.discarded, 18446744073709554);

@@ -8,13 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "source/tracefs/convert.h"
 #include "types/desc.h"
 
@@ -25,23 +25,6 @@
 static char top[64];
 static struct sonde_open_files opened;
 
-static void write_file(const char *path, const char *text)
-{
-	char full[256];
-	int fd;
-
-	(void)snprintf(full, sizeof(full), "%s/%s", top, path);
-	for (char *p = full + strlen(top) + 1; (p = strchr(p, '/')); p++) {
-		*p = '\0';
-		(void)mkdir(full, 0700); /* may be there */
-		*p = '/';
-	}
-	fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-}
-
 static void make_thread(uint32_t tid, uint32_t pid)
 {
 	char path[64];
@@ -51,7 +34,7 @@ static void make_thread(uint32_t tid, uint32_t pid)
 	(void)snprintf(text, sizeof(text),
 		       "Name:\tTgid:\t9\nUmask:\t0022\nTgid:\t%u\nPid:\t%u\n",
 		       pid, tid);
-	write_file(path, text);
+	folder_write(top, path, text);
 }
 
 static void make_file(uint32_t tid, int fd, const char *name)
@@ -59,7 +42,7 @@ static void make_file(uint32_t tid, int fd, const char *name)
 	char path[128];
 
 	(void)snprintf(path, sizeof(path), "%u/fdinfo/%d", tid, fd);
-	write_file(path, "pos:\t0\nflags:\t0100001\nmnt_id:\t1\n");
+	folder_write(top, path, "pos:\t0\nflags:\t0100001\nmnt_id:\t1\n");
 	(void)snprintf(path, sizeof(path), "%s/%u/fd", top, tid);
 	(void)mkdir(path, 0700); /* may be there */
 	(void)snprintf(path, sizeof(path), "%s/%u/fd/%d", top, tid, fd);
@@ -77,22 +60,11 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *where)
-{
-	(void)st;
-	(void)type;
-	(void)where;
-	return remove(path);
-}
-
 static int tear_down(void **state)
 {
 	(void)state;
 	sonde_open_files_fini(&opened);
-	/* One thread. */
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	return nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return folder_remove(top);
 }
 
 /* ---- looks ---- */
@@ -143,11 +115,11 @@ static void what_is_gone_or_was_not_opened_has_no_name(void **state)
 		make_file(12, 6, names[i]);
 		assert_int_equal(sonde_open_files_look(&opened, 12, 6), 0);
 	}
-	write_file("12/fdinfo/5", "flags:\n");
+	folder_write(top, "12/fdinfo/5", "flags:\n");
 	assert_int_equal(sonde_open_files_look(&opened, 12, 5), 0);
-	write_file("12/fdinfo/5", "");
+	folder_write(top, "12/fdinfo/5", "");
 	assert_int_equal(sonde_open_files_look(&opened, 12, 5), 0);
-	write_file("20/status", "Name:\tx\nTgid:\t99999999999\n");
+	folder_write(top, "20/status", "Name:\tx\nTgid:\t99999999999\n");
 	make_file(20, 5, "/some/file");
 	assert_int_equal(sonde_open_files_look(&opened, 20, 5), 0);
 }

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "sys/rundir.h"
 
 static char base[64];
@@ -32,13 +33,9 @@ static int start(void **state)
 
 static int end(void **state)
 {
-	char command[128];
-
 	(void)state;
 	sonde_rundir_close(&dir);
-	(void)snprintf(command, sizeof(command), "rm -rf %s", base);
-	/* NOLINTNEXTLINE(cert-env33-c,concurrency-mt-unsafe): our own name */
-	return system(command);
+	return folder_remove(base);
 }
 
 static void the_directory_is_ours_alone(void **state)
