@@ -8,6 +8,7 @@
  */
 #include "reader/names/kernel.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ struct sonde_names_kernel {
 	struct sonde_trace *trace;
 	struct sonde_pool pool;
 	pthread_mutex_t mutex; /* of reading the list */
-	bool is_ready;
+	bool is_ready, is_followed;
 	uint8_t boot[16]; /* of the kernel that runs; or zeros */
 	struct kernel_list running;
 	size_t nr_sources;            /* freeing comes after the trace's */
@@ -227,15 +228,47 @@ static void kernel_read_trace(struct sonde_names_kernel *kernel)
 {
 	const struct sonde_trace *trace = kernel->trace;
 	bool *streams = calloc(trace->nr_streams + 1, sizeof(*streams));
+	bool any = false;
 
 	if (!streams)
 		return;
-	for (size_t i = 0; i < trace->nr_streams; i++)
+	for (size_t i = 0; i < trace->nr_streams; i++) {
 		streams[i] = kernel_has_dump(trace->streams[i]->cls);
-	kernel_read_dumps(kernel, streams);
+		any |= streams[i];
+	}
+	if (any)
+		kernel_read_dumps(kernel, streams);
 	free(streams);
-	for (size_t i = 0; i < trace->nr_sources; i++)
+	for (size_t i = 0; any && i < trace->nr_sources; i++)
 		kernel_sort(&kernel->recorded[i]);
+}
+
+/* Which of the running kernel's modules count depends on the dump. */
+int sonde_names_kernel_follow(struct sonde_names_kernel *kernel,
+			      struct sonde_trace *part)
+{
+	const size_t nr = kernel->nr_modules;
+	struct kernel_list *recorded = kernel->recorded;
+
+	if (part->nr_sources > kernel->nr_sources) {
+		recorded =
+			realloc(recorded, part->nr_sources * sizeof(*recorded));
+		if (!recorded)
+			return -ENOMEM;
+		memset(&recorded[kernel->nr_sources], 0,
+		       (part->nr_sources - kernel->nr_sources) *
+			       sizeof(*recorded));
+		kernel->recorded = recorded;
+		kernel->nr_sources = part->nr_sources;
+	}
+	kernel->trace = part;
+	kernel->is_followed = true;
+	kernel_read_trace(kernel);
+	if (nr != kernel->nr_modules) {
+		kernel->running.nr = 0;
+		kernel->is_ready = false;
+	}
+	return 0;
 }
 
 /* Some tens of modules, with some thousand symbols each, one after the other:
@@ -323,7 +356,8 @@ static void symbols_read_once(struct sonde_names_kernel *kernel)
 		return;
 	(void)pthread_mutex_lock(&kernel->mutex);
 	if (!kernel->is_ready) {
-		kernel_read_trace(kernel);
+		if (!kernel->is_followed)
+			kernel_read_trace(kernel);
 		symbols_read(kernel);
 	}
 	/* Pairs with sonde_load_acquire in symbols_read_once. */

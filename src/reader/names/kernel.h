@@ -33,6 +33,11 @@ struct sonde_names_kernel *sonde_names_kernel_new(struct sonde_trace *trace);
 /* NULL is fine. */
 void sonde_names_kernel_free(struct sonde_names_kernel *kernel);
 
+/* The next part of a trace that is being written, or the first one: its state
+ * dump counts together with those before. 0 or -ENOMEM. */
+int sonde_names_kernel_follow(struct sonde_names_kernel *kernel,
+			      struct sonde_trace *part);
+
 /* Whether the events are a kernel's. */
 bool sonde_names_kernel_is(const struct sonde_source *source);
 

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ struct question {
 struct sonde_namer {
 	pid_t child; /* 0: none */
 	int socket;
+	bool is_hidden;
 	uint32_t nr_bad; /* as many children have died of files */
 	char *bad[BAD_MAX];
 };
@@ -56,13 +58,18 @@ struct sonde_namer *sonde_namer_new(void)
 	return calloc(1, sizeof(struct sonde_namer));
 }
 
+void sonde_namer_hide(struct sonde_namer *namer)
+{
+	namer->is_hidden = true;
+}
+
 static void end_child(struct sonde_namer *namer)
 {
 	if (!namer->child)
 		return;
 	(void)close(namer->socket); /* a socket */
 	(void)kill(namer->child, SIGKILL);
-	while (waitpid(namer->child, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(namer->child, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	namer->child = 0;
 }
@@ -140,7 +147,11 @@ static int namer_make_child(struct sonde_namer *namer)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
-	namer->child = fork();
+	/* The former is a fork, but for the signal at its end, and leaves the C
+	 * library's locks as they are: other threads may hold them. */
+	namer->child = namer->is_hidden ?
+			       (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0) :
+			       fork();
 	if (!namer->child) {
 		(void)close(sockets[0]); /* the parent's end */
 		namer_run_child(sockets[1]);

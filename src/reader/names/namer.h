@@ -28,6 +28,10 @@ struct sonde_namer;
 
 /* No process is made before the first question. NULL without memory. */
 struct sonde_namer *sonde_namer_new(void);
+/* For a maker with one thread that waits for children of its own: no signal tells
+ * of the child's end, and waiting for any child doesn't see it. Before the first
+ * question. */
+void sonde_namer_hide(struct sonde_namer *namer);
 void sonde_namer_free(struct sonde_namer *namer);
 
 /* What is at the address; what it lacks if it has no name. */

@@ -64,6 +64,12 @@ struct sonde_names {
 	struct sonde_namer *namer;
 	struct sonde_pool pool;
 	bool has_mappings, is_read;
+	size_t nr_sources; /* of a trace that is followed */
+	const char **sources;
+	struct look {
+		uint64_t image;
+		int64_t since_ns;
+	} look; /* whose mappings come next in the stream */
 	size_t nr, capacity;
 	struct mapping *mappings; /* by image and time */
 	size_t nr_begins, begins_capacity;
@@ -130,6 +136,7 @@ static int find_callers(struct sonde_names *names)
 {
 	const struct sonde_trace *trace = names->trace;
 
+	free(names->callers);
 	names->callers = calloc(trace->nr_classes + 1, sizeof(*names->callers));
 	if (!names->callers)
 		return -ENOMEM;
@@ -139,6 +146,17 @@ static int find_callers(struct sonde_names *names)
 					    &names->callers[i]))
 			names->callers[i].owner = NULL;
 	return 0;
+}
+
+/* Questions are about this trace's events. */
+static int names_aim(struct sonde_names *names, struct sonde_trace *trace)
+{
+	int err = sonde_names_stacks_aim(&names->stacks, trace);
+
+	names->trace = trace;
+	for (size_t i = 0; i < trace->nr_streams; i++)
+		names->has_mappings |= has_looks(trace, trace->streams[i]);
+	return err ? err : find_callers(names);
 }
 
 struct sonde_names *sonde_names_new(struct sonde_trace *trace)
@@ -151,16 +169,13 @@ struct sonde_names *sonde_names_new(struct sonde_trace *trace)
 		free(names);
 		return NULL;
 	}
-	names->trace = trace;
 	sonde_pool_init(&names->pool, 0);
 	sonde_hash_init(&names->entries, sizeof(struct entry), NAMES_MAX);
 	sonde_hash_init(&names->variables, sizeof(struct variable), NAMES_MAX);
-	for (size_t i = 0; i < trace->nr_streams; i++)
-		names->has_mappings |= has_looks(trace, trace->streams[i]);
+	sonde_names_stacks_init(&names->stacks);
 	names->namer = sonde_namer_new();
 	names->kernel = sonde_names_kernel_new(trace);
-	if (!sonde_names_stacks_init(&names->stacks, trace) && names->namer &&
-	    names->kernel && !find_callers(names))
+	if (names->namer && names->kernel && !names_aim(names, trace))
 		return names;
 	sonde_names_free(names);
 	return NULL;
@@ -181,12 +196,22 @@ void sonde_names_free(struct sonde_names *names)
 	free(names->callers);
 	free(names->mappings);
 	free(names->begins);
+	free(names->sources);
 	free(names);
 }
 
 bool sonde_names_has_mappings(const struct sonde_names *names)
 {
 	return names && names->has_mappings;
+}
+
+/* A copy; "" without memory. */
+static const char *keep(struct sonde_names *names, const char *text)
+{
+	const char *kept =
+		*text ? sonde_pool_text(&names->pool, text, strlen(text)) : "";
+
+	return kept ? kept : "";
 }
 
 /* ---- images ---- */
@@ -217,12 +242,6 @@ uint64_t sonde_names_image(const struct sonde_event *event)
 
 /* ---- mappings ---- */
 
-/* The look whose mappings come next. */
-struct look {
-	uint64_t image;
-	int64_t since_ns;
-};
-
 static void take_look(const struct sonde_event *event, struct look *look)
 {
 	const struct sonde_clock_scale *scale = event->stream->scale;
@@ -248,7 +267,9 @@ static int code_take_mapping(struct sonde_names *names,
 		.offset = sonde_names_event_number(event, "offset"),
 	};
 
-	if (!(sonde_names_event_number(event, "flags") & FLAG_EXEC))
+	/* Whose it is isn't known if the look was of another source. */
+	if (!(sonde_names_event_number(event, "flags") & FLAG_EXEC) ||
+	    (look->image ^ image_of(event->stream->source, 0)) >> 32)
 		return 0;
 	mapping.path = sonde_names_event_text(event, "path", &names->pool);
 	mapping.build_id =
@@ -366,7 +387,6 @@ static int read_streams(struct sonde_names *names, const bool *streams)
 	struct sonde_cursor_options options;
 	struct sonde_cursor *cursor;
 	const struct sonde_event *event;
-	struct look look = { 0 };
 	int rc;
 
 	sonde_cursor_options_init(&options);
@@ -378,7 +398,7 @@ static int read_streams(struct sonde_names *names, const bool *streams)
 	if (rc)
 		return rc;
 	while ((rc = sonde_cursor_next(cursor, &event)) > 0)
-		if (take_told(names, event, &look))
+		if (take_told(names, event, &names->look))
 			break;
 	sonde_cursor_free(cursor);
 	return rc;
@@ -404,6 +424,79 @@ static void read_mappings(struct sonde_names *names)
 	if (names->nr_begins)
 		qsort(names->begins, names->nr_begins, sizeof(*names->begins),
 		      compare_begins);
+}
+
+/* ---- part by part ---- */
+
+static void forget_answers(struct sonde_names *names)
+{
+	sonde_hash_fini(&names->entries);
+	sonde_hash_fini(&names->variables);
+	sonde_hash_init(&names->entries, sizeof(struct entry), NAMES_MAX);
+	sonde_hash_init(&names->variables, sizeof(struct variable), NAMES_MAX);
+}
+
+static bool has_same_sources(const struct sonde_names *names,
+			     const struct sonde_trace *part)
+{
+	for (size_t i = 0; i < names->nr_sources; i++)
+		if (i >= part->nr_sources ||
+		    strcmp(names->sources[i], part->sources[i]->path) != 0)
+			return false;
+	return true;
+}
+
+/* Images are told by their sources' places. */
+static int keep_sources(struct sonde_names *names,
+			const struct sonde_trace *part)
+{
+	const char **sources = names->sources;
+
+	if (names->nr_sources == part->nr_sources)
+		return 0;
+	sources = realloc(sources, part->nr_sources * sizeof(*sources));
+	if (!sources)
+		return -ENOMEM;
+	names->sources = sources;
+	while (names->nr_sources < part->nr_sources)
+		sources[names->nr_sources] =
+			keep(names, part->sources[names->nr_sources]->path),
+		names->nr_sources++;
+	return 0;
+}
+
+static void names_forget(struct sonde_names *names)
+{
+	names->nr = 0;
+	names->nr_begins = 0;
+	names->nr_sources = 0;
+	names->codes.nr = 0;
+	sonde_names_stacks_fini(&names->stacks);
+	sonde_names_stacks_init(&names->stacks);
+	forget_answers(names);
+}
+
+int sonde_names_follow(struct sonde_names *names, struct sonde_trace *part)
+{
+	size_t nr;
+	int err;
+
+	sonde_namer_hide(names->namer);
+	if (!has_same_sources(names, part))
+		names_forget(names);
+	err = keep_sources(names, part);
+	if (!err)
+		err = names_aim(names, part);
+	if (!err)
+		err = sonde_names_kernel_follow(names->kernel, part);
+	if (err)
+		return err;
+	nr = names->nr + names->codes.nr;
+	read_mappings(names);
+	/* They are known by mappings' places, which have changed. */
+	if (nr != names->nr + names->codes.nr)
+		forget_answers(names);
+	return 0;
 }
 
 /* ---- which mapping ---- */
@@ -536,14 +629,6 @@ static const char *lack_text(uint32_t lack)
 	};
 
 	return texts[lack];
-}
-
-static const char *keep(struct sonde_names *names, const char *text)
-{
-	const char *kept =
-		*text ? sonde_pool_text(&names->pool, text, strlen(text)) : "";
-
-	return kept ? kept : "";
 }
 
 /* "f at x.c:3", or as far as is known. */
@@ -818,25 +903,61 @@ const char *sonde_names_variable(struct sonde_names *names,
 	return name;
 }
 
+/* Where the event was. */
+static const struct sonde_name *code_name_at(struct sonde_names *names,
+					     const struct sonde_event *event,
+					     uint64_t address, bool is_return)
+{
+	const struct sonde_names_place place = {
+		.image = sonde_names_image(event),
+		.address = address,
+		.from_ns = event->time_ns,
+		.to_ns = event->time_ns,
+		.is_return = is_return,
+	};
+
+	return sonde_names_code(names, &place);
+}
+
 const struct sonde_name *sonde_names_caller(struct sonde_names *names,
 					    const struct sonde_event *event)
 {
 	const struct sonde_field *field =
 		&names->callers[event->cls->info.index];
-	struct sonde_names_place place = {
-		.from_ns = event->time_ns,
-		.to_ns = event->time_ns,
-		.is_return = true,
-	};
 	struct sonde_value value;
 
 	if (!names->has_mappings || !field->owner ||
 	    sonde_event_value(event, field, &value) ||
 	    value.kind > SONDE_KIND_INT)
 		return NULL;
-	place.image = sonde_names_image(event);
-	place.address = value.u;
-	return sonde_names_code(names, &place);
+	return code_name_at(names, event, value.u, true);
+}
+
+bool sonde_names_may_name(const struct sonde_names *names,
+			  const struct sonde_event_class *cls,
+			  const char *field)
+{
+	if (!names)
+		return false;
+	return sonde_names_kernel_is(cls->info.source) ||
+	       (names->has_mappings && !strcmp(field, "caller"));
+}
+
+const struct sonde_name *sonde_names_field(struct sonde_names *names,
+					   const struct sonde_event *event,
+					   const char *field, uint64_t number)
+{
+	const bool kernel = sonde_names_kernel_has(number);
+	const struct sonde_name *name;
+
+	if (!names || (!kernel && strcmp(field, "caller") != 0) ||
+	    !sonde_names_may_name(names, event->cls, field) ||
+	    kernel != sonde_names_kernel_is(event->cls->info.source))
+		return NULL;
+	name = code_name_at(names, event, number, !kernel);
+	if (!name || (!*name->function && (kernel || !*name->module)))
+		return NULL;
+	return name;
 }
 
 bool sonde_names_has_stacks(const struct sonde_names *names)
@@ -872,12 +993,8 @@ const struct sonde_name *sonde_names_frame(struct sonde_names *names,
 					   const struct sonde_event *event,
 					   uint64_t frame)
 {
-	struct sonde_names_place place = {
-		.image = sonde_names_image(event),
-		.from_ns = event->time_ns,
-		.to_ns = event->time_ns,
-	};
+	bool is_return;
+	uint64_t address = sonde_names_frame_address(frame, &is_return);
 
-	place.address = sonde_names_frame_address(frame, &place.is_return);
-	return sonde_names_code(names, &place);
+	return code_name_at(names, event, address, is_return);
 }

@@ -14,7 +14,9 @@
  *     same bytes of the same file were there all the time.
  *
  * Nothing is read before the first question, of mappings or of files; each
- * address is looked up once. The files are those of the machine where the trace
+ * address is looked up once. Of a trace that is read part by part
+ * (reader/follow.h) each part is read as it comes, and what was known before
+ * stays known. The files are those of the machine where the trace
  * is read, found by path and checked by build-id (reader/symbols.h), in a process
  * of their own (namer.h).
  *
@@ -39,6 +41,14 @@ struct sonde_names;
 struct sonde_names *sonde_names_new(struct sonde_trace *trace);
 /* NULL is fine. */
 void sonde_names_free(struct sonde_names *names);
+
+/*
+ * The trace's next part, or the first one: what it tells is added, and questions
+ * are about its events from then on. All is forgotten if sources have other
+ * places than in the part before. 0 or -ENOMEM. One thread, here and for all
+ * questions; it may wait for any child of its own without seeing ours.
+ */
+int sonde_names_follow(struct sonde_names *names, struct sonde_trace *part);
 
 /* Of what runs below all images; NULL of NULL. */
 struct sonde_names_kernel *sonde_names_kernel(struct sonde_names *names);
@@ -82,6 +92,20 @@ const char *sonde_names_variable(struct sonde_names *names,
  * returns to. NULL: it has none. */
 const struct sonde_name *sonde_names_caller(struct sonde_names *names,
 					    const struct sonde_event *event);
+
+/*
+ * Of a number that an event has as a field of that name, if it is the address of
+ * code: of the kernel's in events of that, where a call returns to as
+ * sonde_names_caller() has it. NULL: it is none, nothing is known of it, or
+ * names is NULL.
+ */
+const struct sonde_name *sonde_names_field(struct sonde_names *names,
+					   const struct sonde_event *event,
+					   const char *field, uint64_t number);
+/* Whether fields of that name may have one, of that kind of event. */
+bool sonde_names_may_name(const struct sonde_names *names,
+			  const struct sonde_event_class *cls,
+			  const char *field);
 
 /* Whether the trace has call stacks. NULL: no. */
 bool sonde_names_has_stacks(const struct sonde_names *names);

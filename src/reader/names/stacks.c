@@ -50,12 +50,17 @@ void sonde_names_stack_field(const struct sonde_event_class *cls,
 		ret_field->owner = NULL;
 }
 
-int sonde_names_stacks_init(struct sonde_names_stacks *stacks,
-			    const struct sonde_trace *trace)
+void sonde_names_stacks_init(struct sonde_names_stacks *stacks)
 {
 	*stacks = (struct sonde_names_stacks){ 0 };
 	sonde_pool_init(&stacks->pool, 0);
 	sonde_hash_init(&stacks->stacks, sizeof(struct stack), STACKS_MAX);
+}
+
+int sonde_names_stacks_aim(struct sonde_names_stacks *stacks,
+			   const struct sonde_trace *trace)
+{
+	free(stacks->fields);
 	stacks->fields = calloc(trace->nr_classes + 1, sizeof(*stacks->fields));
 	if (!stacks->fields)
 		return -ENOMEM;

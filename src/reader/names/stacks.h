@@ -57,9 +57,10 @@ struct sonde_names_stacks {
 	struct sonde_field *fields; /* by event class; without owner: none */
 };
 
-/* 0 or -ENOMEM; to be finished in any case. */
-int sonde_names_stacks_init(struct sonde_names_stacks *stacks,
-			    const struct sonde_trace *trace);
+void sonde_names_stacks_init(struct sonde_names_stacks *stacks);
+/* Of which trace's events the questions will be. 0 or -ENOMEM. */
+int sonde_names_stacks_aim(struct sonde_names_stacks *stacks,
+			   const struct sonde_trace *trace);
 void sonde_names_stacks_fini(struct sonde_names_stacks *stacks);
 
 /* An event sonde:stack, of which `image` is known by the caller. -ENOMEM. */
