@@ -27,6 +27,7 @@ static const char usage[] = "sonde export --to FORMAT [options] [TRACE...]\n";
 enum option_value {
 	OPTION_COUNTER = SONDE_OPTION_OTHERS,
 	OPTION_FIELDS,
+	OPTION_NO_NAMES,
 };
 
 /* clang-format off */
@@ -51,6 +52,8 @@ static const struct sonde_option options[] = {
 	  "(perfetto, chrome); may be given several times" },
 	{ "fields", OPTION_FIELDS, "LIST", NULL,
 	  "csv: a column for each of these fields, with commas between them" },
+	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
+	  "addresses of code as numbers alone" },
 	{ 0 }
 };
 /* clang-format on */
@@ -59,6 +62,7 @@ struct words {
 	const struct sonde_export_format *format;
 	struct sonde_pairs_words pairs;
 	const char *fields;
+	bool no_names;
 	const char *counters[COUNTERS_MAX];
 	size_t nr_counters;
 };
@@ -99,6 +103,7 @@ static int parse_own(struct words *words, int option)
 	const struct sonde_option_place places[] = {
 		SONDE_PAIRS_PLACES(&words->pairs),
 		{ OPTION_FIELDS, .value = &words->fields },
+		{ OPTION_NO_NAMES, .flag = &words->no_names },
 		{ 0 },
 	};
 
@@ -187,6 +192,7 @@ static int put(struct sonde_read *read, const struct words *words,
 
 	export->to = read->to;
 	export->fields = words->fields;
+	export->no_names = words->no_names;
 	export->timeline.options = &read->map;
 	(void)setvbuf(read->to, NULL, _IOFBF, TO_BYTES);
 	err = words->format->run(export);

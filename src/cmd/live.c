@@ -30,6 +30,7 @@ static int begin_live(void *ctx, struct sonde_follow *follow, uint64_t hold_ns)
 		.columns = state->options.columns,
 		.hold_ns = hold_ns,
 		.json = state->options.json,
+		.no_names = state->options.no_names,
 		.say = sonde_complain_text,
 	};
 	struct sonde_show show;

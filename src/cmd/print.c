@@ -56,7 +56,7 @@ static const struct sonde_option options[] = {
 	  "also what a tracer tells of the state it found; so does a filter "
 	  "that names such events, and --format babeltrace" },
 	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
-	  "addresses of the kernel's functions as numbers, as in JSON" },
+	  "addresses of code as numbers alone" },
 	{ .help = "Or what called what, a line for each call" },
 	{ "tree", OPTION_TREE, NULL, NULL,
 	  "indented by what they are in, with durations" },

@@ -229,6 +229,13 @@ static int apply_columns(struct parse *parse, const char *value)
 	return check_shown(parse, "--fields", value);
 }
 
+static int apply_no_names(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->no_names = true;
+	return 0;
+}
+
 static int apply_exclude(struct parse *parse, const char *value)
 {
 	return add_rule(parse, '-', value);
@@ -1098,11 +1105,16 @@ enum option_value {
 	OPTION_BY,
 	OPTION_VALUE,
 	OPTION_COLUMNS,
+	OPTION_NO_NAMES,
 	OPTION_ONCE,
 	OPTIONS_END,
 };
 
 /* clang-format off */
+#define STACK_OPTION \
+	{ "stack", OPTION_STACK, "[=DEPTH]", NULL, \
+	  "with each event of a program its call stack, of so many frames at " \
+	  "most (default: 16)" }
 /* What is chosen of a program's events, and recorded or counted. */
 #define FILTER_OPTION \
 	{ "filter", OPTION_FILTER, "COND", NULL, \
@@ -1146,9 +1158,7 @@ const struct sonde_option sonde_record_option_table[] = {
 	{ "args", OPTION_ARGS, NULL, NULL,
 	  "with what these functions are given and return, by their debugging "
 	  "information" },
-	{ "stack", OPTION_STACK, "[=DEPTH]", NULL,
-	  "with each event of a program its call stack, of so many frames at "
-	  "most (default: 16)" },
+	STACK_OPTION,
 	{ "process", 'p', "PID|NAME", NULL,
 	  "this one, or all of this name; may be given several times" },
 	{ "user", 'u', "USER", NULL, "those of this user" },
@@ -1275,14 +1285,16 @@ const struct sonde_option sonde_count_option_table[] = {
 	{ "quiet", 'q', NULL, NULL, "only the counts, and what went wrong" },
 	{ 0 }
 };
-/* What is looked at while it goes on: a session, or what is recorded for that. */
-#define FOLLOW_OPTIONS \
+/* What is looked at while it goes on: a session, or what is recorded for that, by
+ * options of the view's own, too. */
+#define FOLLOW_OPTIONS(...) \
 	{ .help = "What to record, unless it is a session's" }, \
 	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, \
 	  "events to record: provider:event, with * and ?; may be given several " \
 	  "times (default: all); of a program that is started, " \
 	  "'http:request if bytes > 1000': under a condition" }, \
 	EVENT_OPTIONS, \
+	__VA_ARGS__ \
 	{ "process", 'p', "PID|NAME", NULL, \
 	  "this one, or all of this name; may be given several times" }, \
 	{ "user", 'u', "USER", NULL, "those of this user" }, \
@@ -1306,7 +1318,9 @@ const struct sonde_option sonde_live_option_table[] = {
 	{ "fields", OPTION_COLUMNS, "LIST", NULL,
 	  "columns, as of sonde print (default: time,cpu,tid,event,payload)" },
 	{ "json", OPTION_JSON, NULL, NULL, "an object for each event" },
-	FOLLOW_OPTIONS,
+	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
+	  "addresses of code as numbers alone" },
+	FOLLOW_OPTIONS(STACK_OPTION, ),
 	{ "quiet", 'q', NULL, NULL, "only the events, and what went wrong" },
 	{ 0 }
 };
@@ -1320,7 +1334,7 @@ const struct sonde_option sonde_top_option_table[] = {
 	  "after one interval write the tables, and end" },
 	{ "json", OPTION_JSON, NULL, NULL,
 	  "as JSON, an object for each interval" },
-	FOLLOW_OPTIONS,
+	FOLLOW_OPTIONS(),
 	{ "quiet", 'q', NULL, NULL, "only the tables, and what went wrong" },
 	{ 0 }
 };
@@ -1389,6 +1403,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_BY] = apply_by,
 	[OPTION_VALUE] = apply_value,
 	[OPTION_COLUMNS] = apply_columns,
+	[OPTION_NO_NAMES] = apply_no_names,
 	[OPTION_ONCE] = apply_once,
 };
 

@@ -63,6 +63,7 @@ struct sonde_record_options {
 	char *name; /* of a session: nothing is recorded by ourselves */
 	const char *shown_filter;
 	const char *columns;
+	bool no_names;
 	bool once;
 	/* sonde count */
 	bool live;

@@ -247,8 +247,6 @@ def filters_and_columns_choose():
                 (["night", "there"], "one word too many")]:
             check(why in home.complaint("live", *words, status=2),
                   f"complaint of {words}")
-        check("stack" in home.run("live", "--fields", "stack", "--", flood(),
-                                  30).stderr, "stacks")
 
 
 @test

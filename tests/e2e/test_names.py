@@ -3,6 +3,8 @@
 """test_names.py - which files a recorded program has mapped, and the names of
 addresses in them: as addr2line has them, or why there are none."""
 
+import csv
+import io
 import json
 import os
 import re
@@ -510,6 +512,75 @@ def print_names_the_callers_of_events():
     line = line_of(SITES, "PUT")
     check(f"app::Shelf::put(unsigned long) at program.cc:{line}" in
           text.stdout, text.stdout)
+
+
+def site_names(trace):
+    return {s["caller"]: s["code"] for s in report(trace)["sites"]}
+
+
+def named_by(lines):
+    """Of objects with the fields of events: addresses and names."""
+    return {hex(fields["caller"]): fields.get("caller_name")
+            for name, fields in lines
+            if name in ("malloc:malloc", "malloc:calloc", "malloc:realloc")}
+
+
+def exported(trace, *options):
+    done = run(SONDE, "export", "--to", *options, trace.dir)
+    check_equal((done.returncode, done.stderr), (0, ""), options)
+    return done.stdout
+
+
+@test
+def exports_name_the_callers_of_events():
+    trace = record_sites(build_sites())
+    sites = site_names(trace)
+    lines = [json.loads(line) for line in
+             exported(trace, "jsonl").splitlines()]
+    check_equal(named_by((e["event"], e["payload"]) for e in lines), sites,
+                "jsonl")
+    events = json.loads(exported(trace, "chrome"))["traceEvents"]
+    check_equal(named_by((e["name"], e["args"]) for e in events
+                         if e["ph"] == "i"), sites, "chrome")
+    for fields in ([], ["--fields", "caller,caller_name"]):
+        rows = csv.DictReader(io.StringIO(exported(trace, "csv", *fields)))
+        check_equal({row["caller"]: row["caller_name"] for row in rows
+                     if row["event"] in ("malloc:malloc", "malloc:calloc",
+                                         "malloc:realloc")}, sites,
+                    f"csv {fields}")
+    perfetto = subprocess.run([SONDE, "export", "--to", "perfetto", trace.dir],
+                              stdout=subprocess.PIPE, check=True).stdout
+    for name in sites.values():
+        check(name.encode() in perfetto, f"perfetto: {name}")
+    for to in "jsonl", "chrome", "csv":
+        check("caller_name" not in exported(trace, to, "--no-names"),
+              f"{to} --no-names")
+
+
+@test
+def live_names_callers_and_stacks():
+    program = build_sites()
+    done = run(SONDE, "live", "--json", "--malloc", "--stack=8",
+               "-e", "malloc:*", "--", program)
+    check_equal(done.returncode, 0, done.stderr)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    lines = [line for line in lines if "event" in line]
+    trace = record_sites(program)
+    names = set(named_by((e["event"], e["payload"]) for e in lines).values())
+    check_equal(names, set(site_names(trace).values()), "callers")
+    line = line_of(SITES, "PUT")
+    put = f"app::Shelf::put(unsigned long) at program.cc:{line}"
+    stacks = [e["stack"] for e in lines
+              if e["payload"].get("caller_name") == put]
+    check(stacks, "no event is from there")
+    for stack in stacks:  # deeper ones take tables, for which nobody waits
+        check(stack[0].startswith("malloc at malloc.c:"), stack)
+    text = run(SONDE, "live", "--malloc", "--fields", "event,caller-name",
+               "--", program)
+    check(put in text.stdout, text.stdout)
+    plain = run(SONDE, "live", "--json", "--no-names", "--malloc", "--",
+                program)
+    check("caller_name" not in plain.stdout, plain.stdout)
 
 
 # The flusher holds the lock until the waiter has found it held.

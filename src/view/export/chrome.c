@@ -128,16 +128,24 @@ static void put_args(struct chrome *c, const struct sonde_event *event)
 {
 	struct sonde_event_class_info info;
 	const struct class *of;
+	bool has_stack;
 
 	if (!event)
 		return;
 	sonde_event_class_get_info(event->cls, &info);
 	of = &c->classes[info.index];
-	if (!of->payload)
+	has_stack = sonde_names_has_stacks(c->fields.names) &&
+		    sonde_names_stack(c->fields.names, event);
+	if (!of->payload && !has_stack)
 		return;
 	sonde_json_open(&c->json, "args", '{');
-	sonde_shape_put(&c->fields, of->payload, event, SONDE_SCOPE_PAYLOAD,
-			true, &c->buffer);
+	if (has_stack) {
+		sonde_json_name(&c->json, "stack");
+		sonde_put_stack(&c->fields, event, &c->buffer);
+	}
+	if (of->payload)
+		sonde_shape_put(&c->fields, of->payload, event,
+				SONDE_SCOPE_PAYLOAD, !has_stack, &c->buffer);
 	sonde_json_close(&c->json, '}');
 }
 
@@ -338,6 +346,8 @@ static int prepare(struct chrome *c, const struct sonde_trace *trace)
 	sonde_writer_init(&c->fields, SONDE_STYLE_JSON, false);
 	c->classes = calloc(nr ? nr : 1, sizeof(*c->classes));
 	c->running = calloc(CPUS_MAX, sizeof(*c->running));
+	if (err == 0)
+		err = sonde_export_open_names(c->export, &c->fields.names);
 	if (err != 0 || !c->classes || !c->running)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < nr; i++)
@@ -380,6 +390,7 @@ int sonde_export_chrome(struct sonde_export *export)
 	sonde_export_note(export, &c.spans);
 	sonde_strangers_fini(&c.strangers, export);
 	sonde_spans_fini(&c.spans);
+	sonde_names_free(c.fields.names);
 	sonde_buffer_fini(&c.buffer);
 	sonde_pool_fini(&c.pool);
 	free(c.classes);

@@ -10,6 +10,10 @@
  * has which occur in what is exported: the trace is read twice. Structures and
  * arrays are text then; a field that is called like one of the first columns is
  * payload.NAME. What isn't known is empty.
+ *
+ * An address of the kernel's functions in its events is FUNCTION+0x12. What a
+ * program's field `caller` is called has a column of its own behind it,
+ * caller_name; with --fields, too.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +42,10 @@ struct cell {
 	const struct sonde_shape *shape; /* of a structure, an array; or NULL */
 	struct sonde_filter
 		*own; /* instead of a field, what it says; or NULL */
+	bool is_name; /* instead of it, what the caller is called */
 };
+
+#define CALLER_NAME "caller_name"
 
 /* The cells of a kind of event, in the order of their columns. */
 struct row {
@@ -108,19 +115,48 @@ static void csv_put_field(struct csv *csv, const struct sonde_value *value)
 	}
 }
 
+static void put_caller_name(struct csv *csv, const struct sonde_event *event)
+{
+	const struct sonde_name *name =
+		sonde_names_caller(csv->plain.names, event);
+
+	if (name)
+		csv_put_value(csv, name->text, strlen(name->text));
+}
+
+/* An address that has a name, which is in `scratch` then. */
+static bool csv_is_code(struct csv *csv, const struct sonde_event *event,
+			const struct sonde_value *value)
+{
+	const struct sonde_source *source = event->cls->info.source;
+
+	return csv->plain.names && value->kind <= SONDE_KIND_INT &&
+	       sonde_names_kernel_has(value->u) &&
+	       sonde_names_kernel_is(source) &&
+	       sonde_put_kernel(&csv->plain, source, value->u, &csv->scratch);
+}
+
 static void put_cell(struct csv *csv, const struct sonde_event *event,
 		     const struct cell *cell)
 {
 	struct sonde_value value;
 
+	if (cell->is_name) {
+		put_caller_name(csv, event);
+		return;
+	}
 	if (cell->own ? sonde_filter_value(cell->own, event, &value) :
 			sonde_event_value(event, &cell->field, &value))
 		return;
+	csv->scratch.used = 0;
+	if (!cell->shape && csv_is_code(csv, event, &value)) {
+		csv_put_value(csv, csv->scratch.text, csv->scratch.used);
+		return;
+	}
 	if (!cell->shape) {
 		csv_put_field(csv, &value);
 		return;
 	}
-	csv->scratch.used = 0;
 	sonde_shape_put(&csv->plain, cell->shape, event, SONDE_SCOPE_PAYLOAD,
 			true, &csv->scratch);
 	/* a buffer that is text needs no quotes but those of CSV */
@@ -246,17 +282,29 @@ static int find_owns(struct csv *csv, struct sonde_trace *trace)
 	return err;
 }
 
+static bool has_caller_name(const struct csv *csv,
+			    const struct sonde_event_class *event)
+{
+	struct sonde_field caller;
+
+	return !sonde_names_kernel_is(event->info.source) &&
+	       sonde_names_may_name(csv->plain.names, event, "caller") &&
+	       !sonde_event_class_field(event, SONDE_SCOPE_PAYLOAD, "caller",
+					&caller);
+}
+
 static bool find_cell(const struct csv *csv,
 		      const struct sonde_event_class *event, size_t column,
 		      struct cell *cell)
 {
-	cell->column = (uint32_t)column;
-	cell->own = NULL;
+	*cell = (struct cell){ .column = (uint32_t)column };
 	if (!sonde_event_class_field(event, SONDE_NR_SCOPES, csv->names[column],
 				     &cell->field))
 		return true;
 	cell->own = csv->owns[column];
-	return cell->own;
+	cell->is_name = !strcmp(csv->names[column], CALLER_NAME) &&
+			has_caller_name(csv, event);
+	return cell->own || cell->is_name;
 }
 
 /* The fields that --fields names, of all events. */
@@ -327,6 +375,23 @@ static int by_column(const void *a, const void *b)
 	return (x->column > y->column) - (x->column < y->column);
 }
 
+/* A field of the event's own may have that name. */
+static int add_caller_name(struct csv *csv, struct row *row)
+{
+	int64_t column = column_of(csv, CALLER_NAME);
+
+	if (column < 0)
+		return (int)column;
+	for (size_t i = 0; i < row->nr; i++)
+		if (row->cells[i].column == (uint32_t)column)
+			return 0;
+	row->cells[row->nr++] = (struct cell){
+		.column = (uint32_t)column,
+		.is_name = true,
+	};
+	return 0;
+}
+
 /* All fields of the payload of an event that occurs. */
 static int add_row(struct csv *csv, const struct sonde_event_class *event,
 		   struct row *row)
@@ -357,6 +422,8 @@ static int add_row(struct csv *csv, const struct sonde_event_class *event,
 				&csv->plain, payload, i, &csv->pool, &err);
 		row->nr++;
 	}
+	if (!err && has_caller_name(csv, event))
+		err = add_caller_name(csv, row);
 	qsort(row->cells, row->nr, sizeof(*row->cells), by_column);
 	return err;
 }
@@ -388,6 +455,8 @@ static int prepare(struct csv *csv)
 	if (err == 0)
 		err = sonde_buffer_init(&csv->scratch);
 	sonde_writer_init(&csv->plain, SONDE_STYLE_PLAIN, false);
+	if (err == 0)
+		err = sonde_export_open_names(csv->export, &csv->plain.names);
 	csv->rows = sonde_pool_get(&csv->pool,
 				   sonde_trace_nr_event_classes(trace) + 1,
 				   sizeof(*csv->rows));
@@ -422,6 +491,7 @@ int sonde_export_csv(struct sonde_export *export)
 		err = csv_flush(&csv);
 	for (size_t i = 0; csv.owns && i < csv.nr_columns; i++)
 		sonde_filter_free(csv.owns[i]);
+	sonde_names_free(csv.plain.names);
 	sonde_buffer_fini(&csv.buffer);
 	sonde_buffer_fini(&csv.scratch);
 	sonde_pool_fini(&csv.pool);

@@ -45,6 +45,15 @@ void sonde_export_note(struct sonde_export *export,
 		sonde_export_add_note(export, "%s", note);
 }
 
+int sonde_export_open_names(const struct sonde_export *export,
+			    struct sonde_names **ret_names)
+{
+	*ret_names = export->no_names ?
+			     NULL :
+			     sonde_names_new(export->timeline.pairs.trace);
+	return *ret_names || export->no_names ? 0 : -ENOMEM;
+}
+
 int sonde_export_refuse(struct sonde_export *export, const char *format, ...)
 {
 	va_list args;

@@ -18,11 +18,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "reader/names/names.h"
 #include "view/export/timeline.h"
 
 struct sonde_export {
 	struct sonde_timeline_config timeline; /* of all, trace and options */
 	const char *fields; /* csv: paths, separated by commas; NULL */
+	bool no_names;      /* of addresses: numbers alone */
 	FILE *to;
 	/* out: what could not be told, one line; "" if nothing */
 	char notes[1024];
@@ -52,6 +54,9 @@ __attribute__((format(printf, 2, 3))) void
 sonde_export_add_note(struct sonde_export *export, const char *format, ...);
 void sonde_export_note(struct sonde_export *export,
 		       const struct sonde_spans *spans);
+/* To be freed; NULL if none are wanted. 0 or -ENOMEM. */
+int sonde_export_open_names(const struct sonde_export *export,
+			    struct sonde_names **ret_names);
 /* Says why it can't be done; returns -EINVAL. */
 __attribute__((format(printf, 2, 3))) int
 sonde_export_refuse(struct sonde_export *export, const char *format, ...);

@@ -48,6 +48,7 @@ int sonde_export_jsonl(struct sonde_export *export)
 {
 	const struct sonde_print_options options = {
 		.style = SONDE_STYLE_JSON,
+		.no_names = export->no_names,
 	};
 	struct sonde_trace_error error = { .column = 0 };
 	int err = sonde_print(export->timeline.pairs.trace,

@@ -98,6 +98,7 @@ struct process {
 struct perfetto {
 	struct sonde_export *export;
 	struct sonde_spans spans;
+	struct sonde_names *codes;
 	struct sonde_perfetto_packets packets;
 	struct sonde_hash processes;
 	struct class *classes; /* by index of event class */
@@ -144,6 +145,7 @@ static int end_event(struct perfetto *p, const struct sonde_event *event)
 		sonde_perfetto_fields(&p->packets, event,
 				      SONDE_SCOPE_EVENT_CONTEXT);
 		sonde_perfetto_fields(&p->packets, event, SONDE_SCOPE_PAYLOAD);
+		sonde_perfetto_stack(&p->packets, event);
 	}
 	sonde_proto_close(&p->packets.packet);
 	return sonde_perfetto_end(&p->packets);
@@ -461,9 +463,9 @@ static int prepare(struct perfetto *p, const struct sonde_trace *trace)
 	sonde_hash_init(&p->processes, sizeof(struct process),
 			SONDE_SPANS_TRACKS);
 	p->classes = calloc(nr ? nr : 1, sizeof(*p->classes));
-	if (!p->classes ||
+	if (!p->classes || sonde_export_open_names(p->export, &p->codes) ||
 	    sonde_perfetto_packets_init(&p->packets, p->export->to,
-					&p->spans.names) != 0)
+					&p->spans.names, p->codes) != 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		find_ftrace(sonde_trace_event_class(trace, i), &p->classes[i]);
@@ -492,6 +494,7 @@ int sonde_export_perfetto(struct sonde_export *export)
 	sonde_spans_fini(&p.spans);
 	sonde_hash_fini(&p.processes);
 	sonde_perfetto_packets_fini(&p.packets);
+	sonde_names_free(p.codes);
 	free(p.classes);
 	return err;
 }

@@ -21,9 +21,14 @@
 #define KNOWN_ANNOTATION_NAME 2u
 
 int sonde_perfetto_packets_init(struct sonde_perfetto_packets *packets,
-				FILE *to, struct sonde_export_names *names)
+				FILE *to, struct sonde_export_names *names,
+				struct sonde_names *codes)
 {
-	*packets = (struct sonde_perfetto_packets){ .to = to, .names = names };
+	*packets = (struct sonde_perfetto_packets){
+		.to = to,
+		.names = names,
+		.codes = codes,
+	};
 	packets->known = calloc(SONDE_NAMES_MAX, 1);
 	return packets->known ? 0 : -ENOMEM;
 }
@@ -155,6 +160,50 @@ static void packets_put_value(struct sonde_perfetto_packets *packets,
 	}
 }
 
+static void packets_put_named(struct sonde_perfetto_packets *packets,
+			      const struct sonde_event *event,
+			      const char *field,
+			      const struct sonde_value *value)
+{
+	const struct sonde_name *name = NULL;
+	char text[128];
+
+	if (field && value->kind <= SONDE_KIND_INT)
+		name = sonde_names_field(packets->codes, event, field,
+					 value->u);
+	if (!name ||
+	    snprintf(text, sizeof(text), "%s_name", field) >= (int)sizeof(text))
+		return;
+	sonde_proto_open(&packets->packet, EVENT_ANNOTATION);
+	sonde_proto_text(&packets->packet, ANNOTATION_NAME, text);
+	sonde_proto_text(&packets->packet, ANNOTATION_TEXT, name->text);
+	sonde_proto_close(&packets->packet);
+}
+
+void sonde_perfetto_stack(struct sonde_perfetto_packets *packets,
+			  const struct sonde_event *event)
+{
+	struct sonde_proto *to = &packets->packet;
+	const struct sonde_names_stack *stack = NULL;
+
+	if (sonde_names_has_stacks(packets->codes))
+		stack = sonde_names_stack(packets->codes, event);
+	if (!stack)
+		return;
+	sonde_proto_open(to, EVENT_ANNOTATION);
+	put_annotation_name(packets, "frames"); /* `stack` is its number */
+	for (uint32_t i = 0; i < stack->nr; i++) {
+		const struct sonde_name *name = sonde_names_frame(
+			packets->codes, event, stack->frames[i]);
+
+		sonde_proto_open(to, ANNOTATION_ELEMENT);
+		sonde_proto_text(to, ANNOTATION_TEXT,
+				 name ? name->text : "unknown");
+		sonde_proto_close(to);
+	}
+	sonde_proto_close(to);
+}
+
 void sonde_perfetto_fields(struct sonde_perfetto_packets *packets,
 			   const struct sonde_event *event,
 			   enum sonde_scope scope)
@@ -187,6 +236,8 @@ void sonde_perfetto_fields(struct sonde_perfetto_packets *packets,
 		}
 		packets_put_value(packets, &value);
 		sonde_proto_close(&packets->packet);
+		if (!depth)
+			packets_put_named(packets, event, name, &value);
 	}
 }
 

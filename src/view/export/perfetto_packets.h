@@ -14,6 +14,7 @@
 
 #include <sonde/trace.h>
 
+#include "reader/names/names.h"
 #include "view/export/names.h"
 #include "view/export/proto.h"
 
@@ -122,13 +123,16 @@ struct sonde_perfetto_packets {
 	/* ---- private ---- */
 	FILE *to;
 	struct sonde_export_names *names;
+	struct sonde_names *codes;
 	struct sonde_proto interned; /* what goes along with it */
 	uint8_t *known;              /* by name: as what the viewer knows it */
 };
 
-/* `to` and `names` are borrowed. 0 or -ENOMEM. */
+/* All are borrowed. `codes`: of addresses; NULL: these are numbers alone. 0 or
+ * -ENOMEM. */
 int sonde_perfetto_packets_init(struct sonde_perfetto_packets *packets,
-				FILE *to, struct sonde_export_names *names);
+				FILE *to, struct sonde_export_names *names,
+				struct sonde_names *codes);
 void sonde_perfetto_packets_fini(struct sonde_perfetto_packets *packets);
 
 /* A new packet; returns packets->packet. */
@@ -139,7 +143,11 @@ int sonde_perfetto_end(struct sonde_perfetto_packets *packets);
 
 /* Inside a track event: its name. */
 void sonde_perfetto_name(struct sonde_perfetto_packets *packets, uint32_t name);
-/* Inside a track event: all fields of a scope. */
+/* Inside a track event: its stack, as an array of names; nothing if it has none. */
+void sonde_perfetto_stack(struct sonde_perfetto_packets *packets,
+			  const struct sonde_event *event);
+/* Inside a track event: all fields of a scope; behind the address of code its
+ * name, as NAME_name. */
 void sonde_perfetto_fields(struct sonde_perfetto_packets *packets,
 			   const struct sonde_event *event,
 			   enum sonde_scope scope);

@@ -197,7 +197,13 @@ int sonde_feed_skip(struct sonde_feed *feed)
 
 	if (err > 0) {
 		compare_clocks(feed, trace);
-		err = sonde_follow_pass(feed->config.follow, trace);
+		err = feed->config.skip ?
+			      feed->config.skip(feed->config.ctx, trace) :
+			      0;
+		if (err)
+			sonde_trace_close(trace);
+		else
+			err = sonde_follow_pass(feed->config.follow, trace);
 	}
 	sonde_follow_lost(feed->config.follow, &feed->before);
 	return err;

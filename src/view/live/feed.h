@@ -35,6 +35,8 @@ struct sonde_feed_config {
 		     struct sonde_trace_error *error);
 	int (*event)(void *ctx, const struct sonde_event *event);
 	void (*end)(void *ctx);
+	/* Of what counts as seen before; NULL: it doesn't matter. 0 or -errno. */
+	int (*skip)(void *ctx, struct sonde_trace *trace);
 	void *ctx;
 };
 

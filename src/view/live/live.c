@@ -137,6 +137,11 @@ static int begin_lines(void *ctx, struct sonde_trace *trace,
 				       error);
 }
 
+static int skip_lines(void *ctx, struct sonde_trace *trace)
+{
+	return sonde_print_lines_pass(((struct sonde_live *)ctx)->lines, trace);
+}
+
 static void end_lines(void *ctx)
 {
 	sonde_print_lines_end(((struct sonde_live *)ctx)->lines);
@@ -170,9 +175,9 @@ int sonde_live_new(const struct sonde_live_config *config,
 {
 	const struct sonde_print_options options = {
 		.style = config->json ? SONDE_STYLE_JSON : SONDE_STYLE_PLAIN,
-		.columns = config->columns ? config->columns :
-			   config->json    ? USUAL_JSON :
-					     USUAL_TEXT,
+		.columns = config->columns,
+		.usual = config->json ? USUAL_JSON : USUAL_TEXT,
+		.no_names = config->no_names,
 		.times = SONDE_STAMP_LOCAL,
 		.colour = config->colour,
 	};
@@ -185,6 +190,7 @@ int sonde_live_new(const struct sonde_live_config *config,
 		.begin = begin_lines,
 		.event = hold_line,
 		.end = end_lines,
+		.skip = skip_lines,
 		.ctx = live,
 	};
 

@@ -48,6 +48,7 @@ struct sonde_live_config {
 	uint64_t hold_ns;
 	bool json;
 	bool colour;
+	bool no_names; /* of addresses of code: numbers */
 	/* Something that the user should hear at once; one line. */
 	void (*say)(const char *text);
 };

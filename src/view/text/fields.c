@@ -30,7 +30,7 @@ enum form {
 	FORM_UINT,
 	FORM_INT,
 	FORM_HEX,
-	FORM_KERNEL, /* an address in it; others as in `number` */
+	FORM_CODE, /* an address of code; others as in `number` */
 	FORM_OCTAL,
 	FORM_BINARY,
 	FORM_BOOL,
@@ -54,8 +54,11 @@ struct sonde_shape {
 	enum form form, number;
 	bool hidden;
 	uint64_t mask; /* of numbers in bases other than ten */
-	const struct sonde_source *source; /* of a KERNEL */
-	struct sonde_shape *children;      /* [cls->nr_members] */
+	const struct sonde_source *source; /* of CODE, of whose events */
+	/* in JSON, what comes before the name of CODE, and the field's */
+	const char *beside, *field;
+	uint32_t beside_length;
+	struct sonde_shape *children; /* [cls->nr_members] */
 	/* Of a scope: the members that are shown, if each has a place of its
 	 * own in the event; 0: it is to be walked. */
 	size_t nr_direct;
@@ -192,8 +195,8 @@ static uint64_t number_mask(const struct sonde_class *cls)
 struct making {
 	const struct sonde_writer *writer;
 	struct sonde_pool *pool;
-	const struct sonde_source *kernel; /* NULL: of no address in it */
-	struct sonde_buffer text;          /* of one name after the other */
+	const struct sonde_event_class *event; /* NULL: nothing has a name */
+	struct sonde_buffer text;              /* of one name after the other */
 };
 
 /* A member's name as the style writes it, behind a separator. */
@@ -264,6 +267,35 @@ static int fields_make_name(struct making *making,
 static int fill_shape(struct making *making, const struct sonde_class *cls,
 		      struct sonde_shape *shape);
 
+/* In JSON, a name goes beside its number, as NAME_name; where a member is called
+ * so, and in arrays, there is none. */
+static int make_beside(struct making *making, const struct sonde_class *group,
+		       size_t i, const struct sonde_class *inner,
+		       struct sonde_shape *shape)
+{
+	const char *field = group->members[i].name;
+	struct sonde_shape beside = { .cls = NULL };
+	char name[SONDE_ESCAPE_MAX * 32];
+	int err;
+
+	if (shape->form != FORM_CODE ||
+	    making->writer->style == SONDE_STYLE_PLAIN)
+		return 0;
+	shape->form = shape->number;
+	if (group->kind != SONDE_KIND_STRUCT ||
+	    snprintf(name, sizeof(name), "%s_name", field) >=
+		    (int)sizeof(name) ||
+	    has_member(group, name) || has_member(inner, name) ||
+	    !sonde_names_may_name(making->writer->names, making->event, field))
+		return 0;
+	err = make_prefix(making, name, &beside);
+	shape->form = FORM_CODE;
+	shape->field = field;
+	shape->beside = beside.prefix;
+	shape->beside_length = beside.length;
+	return err;
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
 static int fill_children(struct making *making, const struct sonde_class *inner,
 			 struct sonde_shape *shape)
@@ -287,6 +319,8 @@ static int fill_children(struct making *making, const struct sonde_class *inner,
 
 		if (!err)
 			err = fill_shape(making, cls->members[i].cls, child);
+		if (!err)
+			err = make_beside(making, cls, i, inner, child);
 		if (err)
 			return err;
 		child->first_skip = skip;
@@ -300,11 +334,12 @@ static int fill_shape(struct making *making, const struct sonde_class *cls,
 		      struct sonde_shape *shape)
 {
 	shape->cls = cls;
-	shape->source = making->kernel;
 	shape->form = leaf_form(making->writer, cls);
 	if ((shape->form == FORM_HEX || shape->form == FORM_UINT) &&
-	    cls->bits == 64 && making->kernel)
-		shape->form = FORM_KERNEL;
+	    cls->bits == 64 && making->event) {
+		shape->form = FORM_CODE;
+		shape->source = making->event->info.source;
+	}
 	shape->number = number_form(making->writer, cls);
 	shape->mask = number_mask(cls);
 	if (fields_is_group(cls))
@@ -339,12 +374,12 @@ static struct sonde_shape *fill_scope(struct making *making,
 static struct sonde_shape *make_shape(const struct sonde_writer *writer,
 				      const struct sonde_class *cls,
 				      const struct sonde_class *inner,
-				      const struct sonde_source *kernel,
+				      const struct sonde_event_class *event,
 				      struct sonde_pool *pool, int *ret_error)
 {
 	struct making making = { .writer = writer,
 				 .pool = pool,
-				 .kernel = kernel };
+				 .event = event };
 	struct sonde_shape *shape;
 
 	*ret_error = cls ? sonde_buffer_init(&making.text) : 0;
@@ -400,14 +435,14 @@ const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
 					  struct sonde_pool *pool,
 					  int *ret_error)
 {
-	const struct sonde_source *kernel = cls->info.source;
-	struct sonde_shape *shape;
-
-	if (!writer->kernel || writer->style != SONDE_STYLE_PLAIN ||
-	    !sonde_names_kernel_is(kernel))
-		kernel = NULL;
-	shape = make_shape(writer, sonde_event_class_scope(cls, scope), inner,
-			   kernel, pool, ret_error);
+	/* Of programs' addresses only JSON has names. */
+	const bool named =
+		writer->names && (writer->style == SONDE_STYLE_JSON ||
+				  (writer->style == SONDE_STYLE_PLAIN &&
+				   sonde_names_kernel_is(cls->info.source)));
+	struct sonde_shape *shape =
+		make_shape(writer, sonde_event_class_scope(cls, scope), inner,
+			   named ? cls : NULL, pool, ret_error);
 
 	if (shape)
 		*ret_error = find_direct(cls, scope, pool, shape);
@@ -614,29 +649,50 @@ static void put_number(const struct sonde_writer *writer,
 	}
 }
 
-/* vfs_read+0x1c, ext4_sync+0x1c [ext4], or a number. */
-static void put_kernel(const struct sonde_writer *writer,
-		       const struct sonde_shape *shape, uint64_t value,
-		       struct sonde_buffer *buffer)
+bool sonde_put_kernel(const struct sonde_writer *writer,
+		      const struct sonde_source *source, uint64_t address,
+		      struct sonde_buffer *buffer)
 {
 	struct sonde_names_function function = { .name = NULL };
 
-	if (sonde_names_kernel_has(value))
-		function = sonde_names_kernel_find(writer->kernel,
-						   shape->source, value);
-	if (!function.name) {
-		put_number(writer, shape, shape->number, value, buffer);
-		return;
-	}
+	if (sonde_names_kernel_has(address))
+		function = sonde_names_kernel_find(
+			sonde_names_kernel(writer->names), source, address);
+	if (!function.name)
+		return false;
 	sonde_buffer_safe(buffer, function.name);
 	sonde_buffer_room(buffer, 64);
 	SONDE_PUT(buffer, "+0x");
 	sonde_put_hex(buffer, function.distance, SONDE_HEX_LOWER);
 	if (!*function.module)
-		return;
+		return true;
 	sonde_buffer_text(buffer, " [", 2);
 	sonde_buffer_safe(buffer, function.module);
 	sonde_buffer_text(buffer, "]", 1);
+	return true;
+}
+
+/* A name in place of the address, or beside it; or a number. */
+static void put_named(const struct sonde_writer *writer,
+		      const struct sonde_shape *shape,
+		      const struct sonde_event *event, uint64_t address,
+		      struct sonde_buffer *buffer)
+{
+	const struct sonde_name *name = NULL;
+
+	if (shape->beside)
+		name = sonde_names_field(writer->names, event, shape->field,
+					 address);
+	else if (sonde_put_kernel(writer, shape->source, address, buffer))
+		return;
+	if (shape->number == FORM_UINT)
+		sonde_put_uint(buffer, address);
+	else
+		put_number(writer, shape, shape->number, address, buffer);
+	if (!name)
+		return;
+	sonde_buffer_text(buffer, shape->beside, shape->beside_length);
+	sonde_put_quoted(writer, name->text, strlen(name->text), buffer);
 }
 
 /* ( "red" : container = 0 ), and as from babeltrace2 2.1 on several are shown,
@@ -827,6 +883,7 @@ static void put_labels(const struct sonde_writer *writer,
 
 static void put_value(const struct sonde_writer *writer,
 		      const struct sonde_shape *shape,
+		      const struct sonde_event *event,
 		      const struct sonde_value *value,
 		      struct sonde_buffer *buffer)
 {
@@ -837,8 +894,8 @@ static void put_value(const struct sonde_writer *writer,
 	case FORM_INT:
 		sonde_put_int(buffer, value->i);
 		break;
-	case FORM_KERNEL:
-		put_kernel(writer, shape, value->u, buffer);
+	case FORM_CODE:
+		put_named(writer, shape, event, value->u, buffer);
 		break;
 	case FORM_HEX:
 	case FORM_OCTAL:
@@ -884,6 +941,7 @@ struct level {
 
 struct writing {
 	const struct sonde_writer *writer;
+	const struct sonde_event *event;
 	struct sonde_buffer *buffer;
 	int depth;  /* of levels[] */
 	int hidden; /* levels that are not shown, behind levels[depth] */
@@ -1035,7 +1093,7 @@ static void put_item(struct writing *writing, enum sonde_walk_item item,
 		if (!shape) {
 			writing->hidden = item == SONDE_WALK_GROUP;
 		} else if (item == SONDE_WALK_VALUE) {
-			put_value(writing->writer, shape, value,
+			put_value(writing->writer, shape, writing->event, value,
 				  writing->buffer);
 		} else if (value->kind == SONDE_KIND_SEQUENCE && value->text &&
 			   writing->writer->style == SONDE_STYLE_PLAIN &&
@@ -1071,7 +1129,7 @@ static void put_direct(const struct sonde_writer *writer,
 			return;
 		put_prefix(member, first ? member->first_skip : 0, buffer);
 		first = false;
-		put_value(writer, member, &values[at], buffer);
+		put_value(writer, member, event, &values[at], buffer);
 	}
 }
 
@@ -1091,6 +1149,7 @@ void sonde_shape_put(const struct sonde_writer *writer,
 		return;
 	}
 	writing.writer = writer;
+	writing.event = event;
 	writing.buffer = buffer;
 	writing.depth = 0;
 	writing.hidden = 0;
@@ -1101,4 +1160,25 @@ void sonde_shape_put(const struct sonde_writer *writer,
 	/* damage may end a walk inside of groups */
 	while (writing.depth)
 		close_group(&writing);
+}
+
+void sonde_put_stack(const struct sonde_writer *writer,
+		     const struct sonde_event *event,
+		     struct sonde_buffer *buffer)
+{
+	const struct sonde_names_stack *stack =
+		sonde_names_stack(writer->names, event);
+
+	sonde_buffer_text(buffer, stack ? "[" : "null", stack ? 1 : 4);
+	for (uint32_t i = 0; stack && i < stack->nr; i++) {
+		const struct sonde_name *name = sonde_names_frame(
+			writer->names, event, stack->frames[i]);
+		const char *text =
+			name ? name->text : "unknown (no memory left)";
+
+		sonde_buffer_text(buffer, ", ", i ? 2 : 0);
+		sonde_put_quoted(writer, text, strlen(text), buffer);
+	}
+	if (stack)
+		sonde_buffer_text(buffer, "]", 1);
 }

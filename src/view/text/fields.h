@@ -28,7 +28,7 @@
 #include <sonde/trace.h>
 
 #include "base/pool.h"
-#include "reader/names/kernel.h"
+#include "reader/names/names.h"
 #include "view/text/buffer.h"
 
 enum sonde_style {
@@ -40,9 +40,14 @@ enum sonde_style {
 struct sonde_writer {
 	enum sonde_style style;
 	bool colour; /* plain style only */
-	/* Of the kernel's functions, for addresses in its events, in the plain
-	 * style: call_site = kfree+0x12. NULL: they are numbers. */
-	struct sonde_names_kernel *kernel;
+	/*
+	 * Of code, for addresses: of the kernel's functions in its events, in
+	 * the plain style in place of the number, call_site = kfree+0x12; in
+	 * JSON beside it, as of a program's field `caller`:
+	 * "caller": 94217, "caller_name": "parse at json.c:120". NULL: they are
+	 * numbers.
+	 */
+	struct sonde_names *names;
 	/* ---- private ---- */
 	bool verbatim[256]; /* bytes of a string that need no escape */
 };
@@ -89,6 +94,17 @@ void sonde_shape_put(const struct sonde_writer *writer,
 /* Text in the style's quotes, with the style's escapes. */
 void sonde_put_quoted(const struct sonde_writer *writer, const char *text,
 		      size_t length, struct sonde_buffer *buffer);
+
+/* An event's stack as a JSON array of names; null: it has none. */
+void sonde_put_stack(const struct sonde_writer *writer,
+		     const struct sonde_event *event,
+		     struct sonde_buffer *buffer);
+
+/* vfs_read+0x1c, ext4_sync+0x1c [ext4]; false: the address has no name in the
+ * kernel that the events are of. */
+bool sonde_put_kernel(const struct sonde_writer *writer,
+		      const struct sonde_source *source, uint64_t address,
+		      struct sonde_buffer *buffer);
 
 /* A number of 32 or 64 bits; there is room for it. */
 void sonde_put_float(const struct sonde_writer *writer, double value,

@@ -167,7 +167,8 @@ static int make_classes(struct sonde_printer *printer)
 }
 
 int sonde_printer_init(struct sonde_printer *printer, struct sonde_trace *trace,
-		       const struct sonde_print_options *options, FILE *to,
+		       const struct sonde_print_options *options,
+		       struct sonde_names *names, FILE *to,
 		       struct sonde_trace_error *error)
 {
 	int64_t end_ns;
@@ -176,15 +177,17 @@ int sonde_printer_init(struct sonde_printer *printer, struct sonde_trace *trace,
 	*printer = (struct sonde_printer){
 		.trace = trace,
 		.options = *options,
+		.names = names,
+		.borrows_names = names,
 		.to = to,
 	};
 	sonde_pool_init(&printer->pool, 0);
 	sonde_writer_init(&printer->writer, options->style, options->colour);
-	if (!options->no_names && options->style == SONDE_STYLE_PLAIN) {
-		printer->names = sonde_names_new(trace);
-		if (!printer->names)
-			return -ENOMEM;
-		printer->writer.kernel = sonde_names_kernel(printer->names);
+	if (!options->no_names && options->style != SONDE_STYLE_BABELTRACE) {
+		err = sonde_printer_need_names(printer);
+		if (err)
+			return err;
+		printer->writer.names = printer->names;
 	}
 	(void)sonde_trace_range(trace, &printer->begin_ns, &end_ns);
 	err = make_classes(printer);
@@ -199,7 +202,8 @@ void sonde_printer_fini(struct sonde_printer *printer)
 {
 	for (size_t i = 0; i < printer->nr_columns; i++)
 		sonde_filter_free(printer->columns[i].filter);
-	sonde_names_free(printer->names);
+	if (!printer->borrows_names)
+		sonde_names_free(printer->names);
 	sonde_pool_fini(&printer->pool);
 }
 
@@ -456,7 +460,7 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 {
 	struct sonde_map_options own = *map;
 	struct sonde_printer printer;
-	int err = sonde_printer_init(&printer, trace, options, to, error);
+	int err = sonde_printer_init(&printer, trace, options, NULL, to, error);
 
 	own.internal = options->style == SONDE_STYLE_BABELTRACE;
 	own.slice_bytes = SLICE_BYTES;
@@ -465,8 +469,8 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 			      print_slices(&printer, &own) :
 			      print_in_order(&printer, &own);
 	if (options->ret_lack)
-		*options->ret_lack =
-			sonde_names_kernel_lack(printer.writer.kernel);
+		*options->ret_lack = sonde_names_kernel_lack(
+			sonde_names_kernel(printer.writer.names));
 	sonde_printer_fini(&printer);
 	return err;
 }

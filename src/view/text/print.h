@@ -28,12 +28,17 @@ struct sonde_print_options {
 	enum sonde_style style;
 	/* names and expressions with commas between them; NULL: the usual */
 	const char *columns;
+	/* The usual ones, but for `stack`, which is there if the trace has any;
+	 * NULL: those of sonde print. */
+	const char *usual;
 	enum sonde_stamp_form times; /* plain style only */
 	bool colour;                 /* plain style only */
 	uint64_t limit;              /* events; 0: all */
 	uint64_t last; /* the last so many events of the span; 0: all */
 	bool reverse;  /* the newest first */
-	bool no_names; /* of the kernel's functions: their addresses instead */
+	/* numbers instead of names of code; but `stack` and `caller-name` have
+	 * them */
+	bool no_names;
 	/* NULL, or why addresses of the kernel's have no names, if there were
 	 * any; borrowed for ever. */
 	const char **ret_lack;
@@ -51,15 +56,19 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
  * The same, a line at a time, of a trace that is read part by part
  * (reader/follow.h): begin and end for each part. Differences go on from part to
  * part, but those to an event of the same name, which aren't known to the first
- * one of a part. For the styles that have columns, and not for the columns that
- * need what is in other parts: `stack` and `caller-name`. Addresses are numbers.
+ * one of a part. For the styles that have columns. Names are by what the parts up to
+ * then tell of mapped files, calls' stacks and the kernel.
  */
 struct sonde_print_lines;
 
-/* `options`, but for the columns' text, are copied. NULL: no memory. */
+/* `options`, but for their texts, are copied. NULL: no memory. */
 struct sonde_print_lines *
 sonde_print_lines_new(const struct sonde_print_options *options);
 void sonde_print_lines_free(struct sonde_print_lines *lines); /* NULL is fine */
+
+/* The part's events aren't shown, but what it tells of names counts. 0, -ENOMEM. */
+int sonde_print_lines_pass(struct sonde_print_lines *lines,
+			   struct sonde_trace *trace);
 
 /* 0; -EINVAL with *error (a column), -ENOMEM; end in any case, before the trace
  * is closed. */

@@ -72,6 +72,13 @@ static const char *unique_key(struct sonde_printer *printer, const char *key)
 	return other;
 }
 
+int sonde_printer_need_names(struct sonde_printer *printer)
+{
+	if (!printer->names)
+		printer->names = sonde_names_new(printer->trace);
+	return printer->names ? 0 : -ENOMEM;
+}
+
 static int add(struct sonde_printer *printer, enum sonde_column_kind kind,
 	       const char *key, struct sonde_filter *filter)
 {
@@ -84,11 +91,8 @@ static int add(struct sonde_printer *printer, enum sonde_column_kind kind,
 	if (!columns)
 		return -ENOMEM;
 	if ((kind == SONDE_COLUMN_CALLER || kind == SONDE_COLUMN_STACK) &&
-	    !printer->names) {
-		printer->names = sonde_names_new(printer->trace);
-		if (!printer->names)
-			return -ENOMEM;
-	}
+	    sonde_printer_need_names(printer))
+		return -ENOMEM;
 	printer->columns = columns;
 	column = &columns[printer->nr_columns];
 	*column = (struct sonde_print_column){ .kind = kind };
@@ -171,7 +175,9 @@ static const char *usual_columns(const struct sonde_printer *printer, char *to,
 {
 	const char *stack = any_stack(printer->trace) ? ",stack" : "";
 
-	if (printer->writer.style == SONDE_STYLE_JSON)
+	if (printer->options.usual)
+		(void)snprintf(to, size, "%s%s", printer->options.usual, stack);
+	else if (printer->writer.style == SONDE_STYLE_JSON)
 		(void)snprintf(to, size,
 			       "time,cpu,tid,pid,event,context,payload%s",
 			       stack);

@@ -217,19 +217,10 @@ static void put_caller(struct sonde_print_part *part,
 		line_put_unknown(part, 1);
 }
 
-static void line_put_frame(struct sonde_print_part *part,
-			   const struct sonde_event *event, uint64_t frame,
-			   bool first)
+static void line_put_frame(struct sonde_print_part *part, const char *text)
 {
-	const struct sonde_name *name =
-		sonde_names_frame(part->printer->names, event, frame);
-	struct sonde_buffer *buffer = &part->buffer;
-
-	if (!line_is_json(part))
-		sonde_buffer_text(buffer, STACK_LEAD, strlen(STACK_LEAD));
-	else if (!first)
-		sonde_buffer_text(buffer, ", ", 2);
-	line_put_text(part, name ? name->text : "unknown (no memory left)");
+	sonde_buffer_text(&part->buffer, STACK_LEAD, strlen(STACK_LEAD));
+	line_put_text(part, text);
 }
 
 /* Each frame in a line of its own, below the event's; JSON: in an array. */
@@ -240,22 +231,23 @@ static void line_put_stack(struct sonde_print_part *part,
 					    "... (deeper than was recorded)",
 					    "... (its caller is not known)",
 					    "... (on a stack of its own)" };
-	const struct sonde_names_stack *stack =
-		sonde_names_stack(part->printer->names, event);
-	struct sonde_buffer *buffer = &part->buffer;
+	struct sonde_names *names = part->printer->names;
+	const struct sonde_names_stack *stack;
 
-	if (line_is_json(part))
-		sonde_buffer_text(buffer, stack ? "[" : "null", stack ? 1 : 4);
-	for (uint32_t i = 0; stack && i < stack->nr; i++)
-		line_put_frame(part, event, stack->frames[i], !i);
-	if (!stack)
-		return;
 	if (line_is_json(part)) {
-		sonde_buffer_text(buffer, "]", 1);
-	} else if (stack->end != SONDE_NAMES_WHOLE) {
-		sonde_buffer_text(buffer, STACK_LEAD, strlen(STACK_LEAD));
-		line_put_text(part, ends[stack->end]);
+		sonde_put_stack(&part->printer->writer, event, &part->buffer);
+		return;
 	}
+	stack = sonde_names_stack(names, event);
+	for (uint32_t i = 0; stack && i < stack->nr; i++) {
+		const struct sonde_name *name =
+			sonde_names_frame(names, event, stack->frames[i]);
+
+		line_put_frame(part,
+			       name ? name->text : "unknown (no memory left)");
+	}
+	if (stack && stack->end != SONDE_NAMES_WHOLE)
+		line_put_frame(part, ends[stack->end]);
 }
 
 static void put_column(struct sonde_print_part *part,

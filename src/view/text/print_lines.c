@@ -6,7 +6,6 @@
  * line to all of them.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "view/text/print_parts.h"
@@ -15,7 +14,8 @@ struct sonde_print_lines {
 	struct sonde_print_options options;
 	struct sonde_printer printer;
 	struct sonde_print_part part;
-	bool has_part; /* after the first begin */
+	struct sonde_names *names; /* of all parts; NULL before the first */
+	bool has_part;             /* after the first begin */
 };
 
 struct sonde_print_lines *
@@ -26,8 +26,6 @@ sonde_print_lines_new(const struct sonde_print_options *options)
 	if (!lines)
 		return NULL;
 	lines->options = *options;
-	/* The kernel's would be read anew for each part. */
-	lines->options.no_names = true;
 	return lines;
 }
 
@@ -37,25 +35,29 @@ void sonde_print_lines_free(struct sonde_print_lines *lines)
 		return;
 	if (lines->has_part)
 		sonde_print_part_fini(&lines->part);
+	sonde_names_free(lines->names);
 	free(lines);
+}
+
+int sonde_print_lines_pass(struct sonde_print_lines *lines,
+			   struct sonde_trace *trace)
+{
+	if (!lines->names)
+		lines->names = sonde_names_new(trace);
+	return lines->names ? sonde_names_follow(lines->names, trace) : -ENOMEM;
 }
 
 int sonde_print_lines_begin(struct sonde_print_lines *lines,
 			    struct sonde_trace *trace,
 			    struct sonde_trace_error *error)
 {
-	int err = sonde_printer_init(&lines->printer, trace, &lines->options,
-				     NULL, error);
+	int err = sonde_print_lines_pass(lines, trace);
+	int printer =
+		sonde_printer_init(&lines->printer, trace, &lines->options,
+				   lines->names, NULL, error);
 
-	if (err)
-		return err;
-	if (lines->printer.names) {
-		*error = (struct sonde_trace_error){ .column = 0 };
-		(void)snprintf(error->text, sizeof(error->text),
-			       "'stack' and 'caller-name' are not known of a "
-			       "trace that is being written");
-		return -EINVAL;
-	}
+	if (err || printer)
+		return err ? err : printer;
 	/* numbers of names are of one part's classes */
 	sonde_last_fini(&lines->part.last[SONDE_SINCE_EVENT]);
 	if (lines->has_part)

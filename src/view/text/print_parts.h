@@ -77,7 +77,10 @@ struct sonde_printer {
 	int64_t begin_ns;
 	struct sonde_print_column *columns;
 	size_t nr_columns, columns_capacity;
-	struct sonde_names *names;   /* of code; NULL: none is shown */
+	/* Of code; NULL: none is shown. The writer has them only if numbers
+	 * that are no columns of names have names, too. */
+	struct sonde_names *names;
+	bool borrows_names;
 	bool since[SONDE_NR_SINCES]; /* which differences are shown */
 	const struct sonde_print_class *classes; /* [nr_event_classes] */
 	const struct sonde_print_clock *clocks;  /* [nr_streams] */
@@ -113,9 +116,11 @@ struct sonde_print_part {
 };
 
 /* print.c: what sonde_print() is made of. Init: 0, -EINVAL with *error, -ENOMEM;
- * fini in any case. Of parts, as struct sonde_map_ops has them. */
+ * fini in any case. `names` is borrowed; NULL: the printer has its own. Of parts, as
+ * struct sonde_map_ops has them. */
 int sonde_printer_init(struct sonde_printer *printer, struct sonde_trace *trace,
-		       const struct sonde_print_options *options, FILE *to,
+		       const struct sonde_print_options *options,
+		       struct sonde_names *names, FILE *to,
 		       struct sonde_trace_error *error);
 void sonde_printer_fini(struct sonde_printer *printer);
 int sonde_print_part_begin(void *memory, const void *config, bool first);
@@ -124,6 +129,8 @@ void sonde_print_part_fini(void *memory);
 /* print_columns.c: reads options->columns. 0, -EINVAL with *error, -ENOMEM. */
 int sonde_print_columns(struct sonde_printer *printer,
 			struct sonde_trace_error *error);
+/* The same file: sees to that it has names. 0 or -ENOMEM. */
+int sonde_printer_need_names(struct sonde_printer *printer);
 
 /* print_line.c: one event in the printer's style. */
 void sonde_print_line(struct sonde_print_part *part,
