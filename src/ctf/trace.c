@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -227,6 +228,9 @@ static int populate(struct sonde_ctf_trace *trace, int dir)
 	trace->dir = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	if (trace->dir < 0)
 		return -errno;
+	/* Until it is closed, as whoever reads it may want to know that more
+	 * comes; where there are no locks, nobody can. */
+	(void)flock(trace->dir, LOCK_EX | LOCK_NB);
 	trace->metadata.dir = trace->dir;
 	trace->index_dir = sonde_ctf_mkdir(trace->dir, SONDE_CTF_INDEX_DIR);
 	if (trace->index_dir < 0)
