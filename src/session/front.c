@@ -30,6 +30,7 @@
 #include "ctf/trace.h"
 #include "doctor/doctor.h"
 #include "session/child.h"
+#include "session/chunk.h"
 #include "session/kernel.h"
 #include "session/recorder.h"
 #include "session/sandbox.h"

@@ -63,9 +63,6 @@
 #include "session/config.h"
 #include "sys/rundir.h"
 
-/* Of the directories of a trace's chunks; a number follows. */
-#define SONDE_CHUNK_PREFIX "chunk-"
-
 /*
  * A session that is found by its name (session/named.h). There is no front: who
  * starts it sends its go once it has heard that the recorder is ready, and is

@@ -37,20 +37,12 @@
 
 #include "base/grow.h"
 #include "base/time.h"
-#include "sys/dir.h"
+#include "session/chunk.h"
 
-#define CHUNK_NAME    32
-#define TURN_LOOK_NS  1000000ull
-#define TRY_AGAIN_NS  1000000000ull
-#define HIDDEN_PREFIX "."
+#define TURN_LOOK_NS 1000000ull
+#define TRY_AGAIN_NS 1000000000ull
 
 /* ---- what is written ---- */
-
-const char *const sonde_recorder_chunk_parts[SONDE_CHUNK_PARTS] = {
-	".",
-	SONDE_TRACE_KERNEL,
-	SONDE_TRACE_USER,
-};
 
 /* Of the traces that go on, or of those that end. */
 struct written {
@@ -82,71 +74,18 @@ sum_up(const struct sonde_session *session,
 	return sum;
 }
 
-/* ---- directories ---- */
-
-static void name_of_chunk(uint32_t nr, const char *prefix,
-			  char name[CHUNK_NAME])
-{
-	(void)snprintf(name, CHUNK_NAME, "%s" SONDE_CHUNK_NAME, prefix, nr);
-}
-
-/* What the files there take; what can't be seen takes nothing. */
-static uint64_t bytes_in(int top, const char *name)
-{
-	DIR *dir = sonde_dir_open_at(top, name);
-	const char *file;
-	uint64_t bytes = 0;
-	struct stat st;
-
-	while ((file = sonde_dir_next(dir)))
-		if (!fstatat(dirfd(dir), file, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode))
-			bytes += (uint64_t)st.st_blocks * 512;
-	if (dir)
-		(void)closedir(dir); /* it was only looked at */
-	return bytes;
-}
-
-/* Of a chunk. */
-static uint64_t bytes_below(int top, const char *name)
-{
-	int dir = sonde_place_open_below(top, name);
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < SONDE_CHUNK_PARTS; i++)
-		bytes += bytes_in(dir, sonde_recorder_chunk_parts[i]);
-	if (dir >= 0)
-		(void)close(dir); /* nothing was written by it */
-	return bytes;
-}
-
-/* What is left of it is hidden, and nobody's trace. */
-static void remove_hidden_chunk(int top, const char *name)
-{
-	int dir = sonde_place_open_below(top, name);
-
-	if (dir < 0)
-		return;
-	sonde_place_clear(dir);
-	(void)close(dir); /* nothing was written by it */
-	(void)unlinkat(top, name, AT_REMOVEDIR);
-}
+/* ---- removal ---- */
 
 /* False: not yet, as it is being packed. */
 static bool remove_oldest(struct sonde_recorder *r)
 {
 	struct sonde_recorder_chunks *chunks = r->chunks;
 	struct sonde_recorder_chunk *oldest = &chunks->kept[0];
-	char hidden[CHUNK_NAME];
-	char name[CHUNK_NAME];
 
 	if (!sonde_recorder_packer_give_up(chunks->packer, oldest->nr))
 		return false;
-	name_of_chunk(oldest->nr, "", name);
-	name_of_chunk(oldest->nr, HIDDEN_PREFIX, hidden);
-	/* Somebody else may have removed it. */
-	if (!renameat(r->config->dir, name, r->config->dir, hidden))
-		remove_hidden_chunk(r->config->dir, hidden);
+	/* Somebody else may have done so. */
+	(void)sonde_chunk_remove(r->config->dir, oldest->nr);
 	chunks->nr_gone++;
 	chunks->gone_events += oldest->recorded;
 	chunks->kept_bytes -= oldest->bytes;
@@ -183,7 +122,7 @@ static void measure_packed(struct sonde_recorder *r)
 {
 	struct sonde_recorder_chunks *chunks = r->chunks;
 	uint32_t packed = sonde_recorder_packer_packed(chunks->packer);
-	char name[CHUNK_NAME];
+	char name[SONDE_CHUNK_NAME_ROOM];
 
 	for (size_t i = 0; packed > chunks->nr_measured && i < chunks->nr_kept;
 	     i++) {
@@ -191,9 +130,9 @@ static void measure_packed(struct sonde_recorder *r)
 
 		if (chunk->nr <= chunks->nr_measured || chunk->nr > packed)
 			continue;
-		name_of_chunk(chunk->nr, "", name);
+		sonde_chunk_name(chunk->nr, false, name);
 		chunks->kept_bytes -= chunk->bytes;
-		chunk->bytes = bytes_below(r->config->dir, name);
+		chunk->bytes = sonde_chunk_bytes(r->config->dir, name);
 		chunks->kept_bytes += chunk->bytes;
 	}
 	chunks->nr_measured = packed;
@@ -207,13 +146,13 @@ static int open_chunk(struct sonde_recorder *r, uint32_t nr,
 				  const char *name))
 {
 	int top = r->config->dir;
-	char hidden[CHUNK_NAME];
-	char name[CHUNK_NAME];
+	char hidden[SONDE_CHUNK_NAME_ROOM];
+	char name[SONDE_CHUNK_NAME_ROOM];
 	int dir;
 	int rc;
 
-	name_of_chunk(nr, "", name);
-	name_of_chunk(nr, HIDDEN_PREFIX, hidden);
+	sonde_chunk_name(nr, false, name);
+	sonde_chunk_name(nr, true, hidden);
 	dir = sonde_place_make_below(top, hidden, false);
 	if (dir < 0)
 		return dir;
@@ -222,7 +161,7 @@ static int open_chunk(struct sonde_recorder *r, uint32_t nr,
 	if (!rc && renameat(top, hidden, top, name))
 		rc = -errno;
 	if (rc)
-		remove_hidden_chunk(top, hidden);
+		sonde_chunk_remove_hidden(top, hidden);
 	return rc;
 }
 
@@ -322,7 +261,7 @@ static void end_turn(struct sonde_recorder *r)
 {
 	struct sonde_recorder_chunks *chunks = r->chunks;
 	struct sonde_recorder_chunk chunk = { .nr = chunks->nr - 1 };
-	char name[CHUNK_NAME];
+	char name[SONDE_CHUNK_NAME_ROOM];
 	int rc;
 
 	tell_ending(r);
@@ -330,8 +269,8 @@ static void end_turn(struct sonde_recorder *r)
 	rc = sonde_session_end_turn(r->session);
 	if (rc && !r->summary.disk_error)
 		r->summary.disk_error = rc;
-	name_of_chunk(chunk.nr, "", name);
-	chunk.bytes = bytes_below(r->config->dir, name);
+	sonde_chunk_name(chunk.nr, false, name);
+	chunk.bytes = sonde_chunk_bytes(r->config->dir, name);
 	chunks->is_turning = false;
 	/* Without memory for it, it stays. */
 	if (!SONDE_GROW(chunks->kept, chunks->nr_kept, chunks->capacity)) {

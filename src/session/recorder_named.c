@@ -23,6 +23,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "session/chunk.h"
 #include "session/kin.h"
 #include "session/named.h"
 #include "session/protocol.h"

@@ -32,6 +32,7 @@
 #include "ctf/names.h"
 #include "ctf/packed.h"
 #include "ctf/place.h"
+#include "session/chunk.h"
 #include "sys/dir.h"
 
 /* linux/ioprio.h, which not every libc's headers go with. */
@@ -92,7 +93,7 @@ static int pack_chunk(struct sonde_recorder_packer *packer, uint32_t nr)
 	if (chunk < 0)
 		return chunk == -ENOENT ? 0 : chunk; /* it is gone */
 	for (size_t i = 0; !rc && i < SONDE_CHUNK_PARTS; i++)
-		rc = pack_files(packer, chunk, sonde_recorder_chunk_parts[i]);
+		rc = pack_files(packer, chunk, sonde_chunk_parts[i]);
 	(void)close(chunk); /* nothing was written by it */
 	return rc;
 }

@@ -156,12 +156,6 @@ struct sonde_recorder_chunk {
 	uint64_t bytes;    /* of its files */
 };
 
-#define SONDE_CHUNK_NAME SONDE_CHUNK_PREFIX "%06u"
-
-/* Directories in it that files of its traces may be in. */
-#define SONDE_CHUNK_PARTS 3u
-extern const char *const sonde_recorder_chunk_parts[SONDE_CHUNK_PARTS];
-
 struct sonde_recorder_chunks {
 	uint32_t nr;    /* of the one that is written */
 	uint32_t asked; /* it is to be ended when its number is this */
