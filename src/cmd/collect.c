@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/hex.h"
 #include "base/port.h"
@@ -80,8 +81,14 @@ static int collect_ask(void)
 	return sonde_watch_progress(0, 0);
 }
 
+/* What is waited for is told once. */
 static void collect_warn(const char *text)
 {
+	static char last[sizeof(((struct sonde_net_error *)NULL)->text)];
+
+	if (!strcmp(text, last))
+		return;
+	(void)snprintf(last, sizeof(last), "%s", text);
 	sonde_complain("collect: %s", text);
 }
 

@@ -2,12 +2,21 @@
 """fleet.py - traces that are shipped and collected, for the tests of that."""
 
 import hashlib
+import json
+import os
 import pathlib
+import random
+import signal
 import subprocess
+import time
 
-from sonde import SONDE, build, record_ok, scratch
+from sonde import SONDE, build, record_ok, run, scratch
 from handmade import Handmade, Layout
-from harness import check_equal
+from harness import PATIENCE, check, check_equal
+
+HOST = "here 1.a"
+# `SONDE_KILLS=100`: as docs/fleet.md says.
+KILLS = int(os.environ.get("SONDE_KILLS", "20"))
 
 # Says a number of events at each line of its input.
 TALKER = r"""
@@ -62,17 +71,150 @@ def small():
 class Talker:
     """A program that is recorded while it waits for lines."""
 
-    def __init__(self):
+    def __init__(self, *options):
         self.dir = scratch() / "trace"
         self.process = subprocess.Popen(
-            [SONDE, "record", "-q", "-o", self.dir, build(TALKER)],
+            [SONDE, "record", "-q", *options, "-o", self.dir, build(TALKER)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.said = 0
 
     def say(self):
         self.process.stdin.write("x\n")
         self.process.stdin.flush()
         check_equal(self.process.stdout.readline(), "ok\n", "its answer")
+        self.said += 1
 
     def end(self):
         self.process.stdin.close()
         check_equal(self.process.wait(), 0, "status of record")
+
+
+class Engine:
+    """What is shipped to, by its URL, and shipping and collecting by it."""
+
+    url = None
+
+    def start(self):
+        """After a kill."""
+
+    def ship(self, trace, *options, status=0, **more):
+        done = run(SONDE, "ship", "--json", "--host", HOST, *options, trace,
+                   "--to", self.url, **more)
+        check_equal(done.returncode, status, f"ship: {done.stderr}")
+        return json.loads(done.stdout) if status == 0 else done.stderr
+
+    def collect(self, out, *options, status=0, **more):
+        done = run(SONDE, "collect", "--json", *options, "--from", self.url,
+                   "-o", out, **more)
+        check_equal(done.returncode, status, f"collect: {done.stderr}")
+        return (json.loads(done.stdout)["traces"] if done.stdout else
+                done.stderr)
+
+
+class Files(Engine):
+    """A directory."""
+
+    def __init__(self):
+        self.store = scratch() / "store"
+        self.url = f"file://{self.store}"
+
+
+def only(out):
+    return next(pathlib.Path(out).glob(f"{HOST}/*"))
+
+
+class Growing:
+    """A recording that is shipped and collected while it grows, whatever is
+    killed meanwhile. `engine`, which may be among the victims as "server"."""
+
+    def __init__(self, engine, *options):
+        self.engine, self.talker = engine, Talker(*options)
+        self.out = scratch() / "out"
+        self.deadline = time.monotonic() + 200 * PATIENCE
+        self.talker.say()
+        self.running = {}
+        for who in ("ship", "collect"):
+            self.start(who)
+
+    def start(self, who):
+        if who == "server":
+            self.engine.start()
+            return
+        self.running[who] = subprocess.Popen(
+            [SONDE, "ship", "-q", "--host", HOST, self.talker.dir, "--to",
+             self.engine.url] if who == "ship" else
+            [SONDE, "collect", "-q", "--follow", "--from", self.engine.url,
+             "-o", self.out])
+
+    def kill(self, who):
+        if who == "server":
+            self.engine.kill()
+            return
+        self.running[who].send_signal(signal.SIGKILL)
+        # 1, 2: it had found no server when it began, and ended.
+        check(self.running[who].wait() in (-9, 1, 2), f"status of {who}")
+
+    def supervise(self):
+        """Starts who ended because there was no server, as its supervisor
+        does."""
+        for who, process in self.running.items():
+            if process.poll() in (1, 2):
+                self.start(who)
+
+    def arrived(self):
+        """Bytes that are collected, by what collect --follow writes."""
+        return sum(p.stat().st_size for p in self.out.glob(f"{HOST}/**/*")
+                   if p.is_file() and not p.name.startswith("."))
+
+    def grow(self):
+        """More is recorded, now and then, until more arrives."""
+        before = self.arrived()
+        while self.arrived() <= before:
+            check(time.monotonic() < self.deadline,
+                  "what is recorded doesn't arrive")
+            self.supervise()
+            self.talker.say()
+            self.watch(1, before)
+
+    def watch(self, seconds, arrived=1 << 60):
+        """Until more than that has arrived, or so long."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.arrived() <= arrived:
+            time.sleep(0.01)
+
+    def kill_in_any_order(self, *candidates):
+        """Each time some of them, and all are started again."""
+        seed = int(os.environ.get("SONDE_SEED", random.randrange(1 << 20)))
+        print(f"SONDE_SEED={seed}")
+        chance = random.Random(seed)
+        kills = 0
+        while kills < KILLS:
+            self.grow()
+            victims = chance.sample(candidates,
+                                    chance.randint(1, len(candidates)))
+            for who in victims:
+                self.kill(who)
+                self.talker.say()
+            # Who starts and finds no server ends: so the server goes first.
+            for who in sorted(victims, key="server".__ne__):
+                self.start(who)
+            kills += len(victims)
+        self.grow()
+
+    def end(self):
+        self.talker.end()
+        check_equal(self.running["ship"].wait(), 0, "status of ship")
+        self.running["collect"].send_signal(signal.SIGTERM)
+        check_equal(self.running["collect"].wait(), 0, "status of collect")
+        rows = self.engine.collect(self.out)
+        check_equal({(row["missing"], row["damaged"], row["state"])
+                     for row in rows}, {(0, 0, "complete")}, "rows")
+        check_same(only(self.out), self.talker.dir)
+        # All of it once more, from what the engine has.
+        again = scratch() / "again"
+        others = self.engine.collect(again)
+        check_equal(sum(row["pieces"] for row in others),
+                    sum(row["pieces"] for row in rows),
+                    "pieces, from the beginning")
+        check_same(only(again), self.talker.dir)
+        return rows

@@ -4,21 +4,16 @@
 Debian's server: the bytes arrive, whoever is killed; TLS and passwords are the
 engine's."""
 
-import json
 import os
-import pathlib
-import random
 import signal
 import socket
 import subprocess
-import time
 
-from fleet import Talker, check_same, recorded, small
+from fleet import Engine, Growing, check_same, only, recorded, small
 from sonde import ROOT, SONDE, install, require, run, scratch
-from harness import PATIENCE, Skip, check, check_equal, main, test
+from harness import Skip, check, check_equal, main, test
 
 # `SONDE_KILLS=100 SONDE_HANGS=60`: as docs/fleet.md says.
-KILLS = int(os.environ.get("SONDE_KILLS", "20"))
 HANGS = int(os.environ.get("SONDE_HANGS", "7"))
 
 
@@ -36,7 +31,7 @@ def free_port():
         return s.getsockname()[1]
 
 
-class Server:
+class Server(Engine):
     """A NATS server of the test's own, which may be killed and started again."""
 
     def __init__(self, *options, scheme="nats", user=""):
@@ -62,23 +57,6 @@ class Server:
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-
-    def ship(self, trace, *options, status=0, **more):
-        done = run(SONDE, "ship", "--json", "--host", "here 1.a", *options,
-                   trace, "--to", self.url, **more)
-        check_equal(done.returncode, status, f"ship: {done.stderr}")
-        return json.loads(done.stdout) if status == 0 else done.stderr
-
-    def collect(self, out, *options, status=0, **more):
-        done = run(SONDE, "collect", "--json", *options, "--from", self.url,
-                   "-o", out, **more)
-        check_equal(done.returncode, status, f"collect: {done.stderr}")
-        return (json.loads(done.stdout)["traces"] if done.stdout else
-                done.stderr)
-
-
-def only(out):
-    return next(pathlib.Path(out).glob("here 1.a/*"))
 
 
 @test
@@ -136,100 +114,10 @@ def an_empty_server_has_no_traces():
     check_equal(Server().collect(scratch() / "out", status=1), [], "traces")
 
 
-class Growing:
-    """A recording that is shipped and collected while it grows, whatever is
-    killed meanwhile."""
-
-    def __init__(self, server):
-        self.server, self.talker = server, Talker()
-        self.out = scratch() / "out"
-        self.deadline = time.monotonic() + 200 * PATIENCE
-        self.talker.say()
-        self.running = {}
-        for who in ("ship", "collect"):
-            self.start(who)
-
-    def start(self, who):
-        if who == "server":
-            self.server.start()
-            return
-        self.running[who] = subprocess.Popen(
-            [SONDE, "ship", "-q", "--host", "here 1.a", self.talker.dir, "--to",
-             self.server.url] if who == "ship" else
-            [SONDE, "collect", "-q", "--follow", "--from", self.server.url, "-o",
-             self.out])
-
-    def kill(self, who):
-        if who == "server":
-            self.server.kill()
-            return
-        self.running[who].send_signal(signal.SIGKILL)
-        # 1, 2: it had found no server when it began, and ended.
-        check(self.running[who].wait() in (-9, 1, 2), f"status of {who}")
-
-    def supervise(self):
-        """Starts who ended because there was no server, as its supervisor
-        does."""
-        for who, process in self.running.items():
-            if process.poll() in (1, 2):
-                self.start(who)
-
-    def arrived(self):
-        """Bytes that are collected, by what collect --follow writes."""
-        return sum(p.stat().st_size for p in self.out.glob("here 1.a/*/*")
-                   if p.is_file())
-
-    def grow(self):
-        """More is recorded, now and then, until more arrives."""
-        before = self.arrived()
-        while self.arrived() <= before:
-            check(time.monotonic() < self.deadline,
-                  "what is recorded doesn't arrive")
-            self.supervise()
-            self.talker.say()
-            self.watch(1, before)
-
-    def watch(self, seconds, arrived=1 << 60):
-        """Until more than that has arrived, or so long."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.arrived() <= arrived:
-            time.sleep(0.01)
-
-    def end(self):
-        self.talker.end()
-        check_equal(self.running["ship"].wait(), 0, "status of ship")
-        self.running["collect"].send_signal(signal.SIGTERM)
-        check_equal(self.running["collect"].wait(), 0, "status of collect")
-        (row,) = self.server.collect(self.out)
-        check_equal((row["missing"], row["damaged"], row["state"]),
-                    (0, 0, "complete"), "row")
-        check_same(only(self.out), self.talker.dir)
-        # All of it once more, from what the server has.
-        again = scratch() / "again"
-        (other,) = self.server.collect(again)
-        check_equal(other["pieces"], row["pieces"], "pieces, from the beginning")
-        check_same(only(again), self.talker.dir)
-
-
 @test
 def any_of_them_may_be_killed_in_any_order():
-    seed = int(os.environ.get("SONDE_SEED", random.randrange(1 << 20)))
-    print(f"SONDE_SEED={seed}")
-    chance = random.Random(seed)
     growing = Growing(Server())
-    kills = 0
-    while kills < KILLS:
-        growing.grow()
-        victims = chance.sample(["server", "ship", "collect"],
-                                chance.randint(1, 3))
-        for who in victims:
-            growing.kill(who)
-            growing.talker.say()
-        # Who starts and finds no server ends: so the server goes first.
-        for who in sorted(victims, key="server".__ne__):
-            growing.start(who)
-        kills += len(victims)
-    growing.grow()
+    growing.kill_in_any_order("server", "ship", "collect")
     growing.end()
 
 
@@ -237,13 +125,13 @@ def any_of_them_may_be_killed_in_any_order():
 def a_server_that_hangs_is_waited_for():
     growing = Growing(Server())
     growing.grow()
-    growing.server.process.send_signal(signal.SIGSTOP)
+    growing.engine.process.send_signal(signal.SIGSTOP)
     growing.talker.say()
     # Longer than connections and answers are waited for.
     growing.watch(HANGS)
     growing.talker.say()
     check_equal(growing.running["ship"].poll(), None, "status of ship")
-    growing.server.process.send_signal(signal.SIGCONT)
+    growing.engine.process.send_signal(signal.SIGCONT)
     growing.grow()
     growing.end()
 

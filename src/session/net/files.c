@@ -18,7 +18,8 @@
  * to bring it. A position is a chunk's number and a place in it.
  *
  * Who reads trusts nothing: names are compared, links aren't followed, and bytes
- * that are no message end their chunk.
+ * that are no message end their chunk. The last chunk may end within a message as
+ * long as it is being copied: that is waited for, too.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -62,6 +63,7 @@ struct files_log {
 	int in;
 	uint32_t in_nr;
 	uint64_t in_bytes;
+	bool is_cut;   /* what was no message is the beginning of one */
 	uint8_t *body; /* malloc */
 	size_t body_room;
 };
@@ -421,6 +423,13 @@ static int files_find(struct files_log *log, uint64_t *position)
 	}
 }
 
+/* A head's line goes on behind what was read of the file. */
+static bool has_no_end(const char *line, ssize_t size)
+{
+	return size <= 0 || (size < (ssize_t)SONDE_NET_HEAD_MAX &&
+			     !memchr(line, '\n', (size_t)size));
+}
+
 /* The head at a position, which is moved to its body. As _fetch(). */
 static int fetch_head(struct files_log *log, uint64_t *position,
 		      struct sonde_net_message *message)
@@ -439,9 +448,12 @@ static int fetch_head(struct files_log *log, uint64_t *position,
 	n = size > 0 ? sonde_net_head_parse(line, (size_t)size, head) :
 		       -EBADMSG;
 	body = n < 0 ? 0 : sonde_net_size(head);
-	if (n < 0 || at + (uint64_t)n > log->in_bytes ||
-	    body > log->in_bytes - at - (uint64_t)n ||
-	    at + (uint64_t)n + body > UINT32_MAX) {
+	if (n < 0)
+		log->is_cut = has_no_end(line, size);
+	else
+		log->is_cut = at + (uint64_t)n > log->in_bytes ||
+			      body > log->in_bytes - at - (uint64_t)n;
+	if (n < 0 || log->is_cut || at + (uint64_t)n + body > UINT32_MAX) {
 		message->next = (uint64_t)(log->in_nr + 1) << 32;
 		return sonde_net_fail(log->log.net->error, -EBADMSG,
 				      "%.400s: chunk %" PRIu32
@@ -460,6 +472,11 @@ static int files_fetch(struct sonde_net_log *net_log, uint64_t position,
 	int n = fetch_head(log, &position, ret_message);
 	uint64_t size;
 
+	if (n == -EBADMSG && log->is_cut && log->in_nr + 1 == log->end)
+		return sonde_net_fail(net_log->net->error, -ENODATA,
+				      "%.400s: chunk %" PRIu32
+				      " isn't all there yet",
+				      log->path, log->in_nr);
 	if (n <= 0)
 		return n;
 	size = sonde_net_size(&ret_message->head);
@@ -479,7 +496,8 @@ static int files_fetch(struct sonde_net_log *net_log, uint64_t position,
 	return 1;
 }
 
-/* All heads there are, in the order they were published. */
+/* All heads there are, in the order they were published. What is damaged isn't
+ * there, and so is published again. */
 static int files_resume(struct sonde_net_log *net_log,
 			sonde_net_resume_fn *take, void *ctx)
 {
@@ -491,7 +509,7 @@ static int files_resume(struct sonde_net_log *net_log,
 	while ((n = fetch_head(log, &position, &message)) != 0) {
 		if (n > 0)
 			n = take(ctx, &message.head);
-		if (n < 0)
+		if (n < 0 && n != -EBADMSG)
 			return n;
 		position = message.next;
 	}
