@@ -6,10 +6,14 @@
  * Between two looks at the trace it sleeps, and at least ten times the CPU time
  * that the look took: so watching what doesn't grow costs little, and a server that
  * was away for a while isn't waited for once more.
+ *
+ * With --spool it is its own supervisor: what fails is told once and tried again,
+ * for only while it runs does the recording keep to its size.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/json.h"
@@ -19,9 +23,11 @@
 #include "cmd/read_watch.h"
 #include "ctf/packed.h"
 #include "fleet/ship.h"
+#include "fleet/spool.h"
 
 #define PAUSE_NS   (SONDE_NS_PER_S / 5)
 #define PAUSE_MORE 10
+#define AGAIN_NS   (2 * (uint64_t)SONDE_NS_PER_S)
 
 static const char usage[] =
 	"sonde ship [options] TRACE --to URL\n"
@@ -36,6 +42,7 @@ enum option_value {
 	OPTION_HOST,
 	OPTION_COMPRESS,
 	OPTION_RATE,
+	OPTION_SPOOL,
 	OPTION_JSON,
 };
 
@@ -48,14 +55,53 @@ static const struct sonde_option options[] = {
 	  "packets go compressed by zstd, and arrive as they were" },
 	{ "rate", OPTION_RATE, "SIZE", NULL,
 	  "send so many bytes a second at most, such as 10M" },
+	{ "spool", OPTION_SPOOL, "SIZE", NULL,
+	  "of a recording with --rotate, remove chunks when they have more "
+	  "than this: those that were shipped first; go on when what it ships "
+	  "to is away" },
 	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
 	{ "json", OPTION_JSON, NULL, NULL, "what was shipped, as JSON" },
 	{ 0 }
 };
 /* clang-format on */
 
+struct shipping {
+	const char *to;
+	struct sonde_net_config net;
+	struct sonde_net_error error;
+	struct sonde_ship_config config;
+	struct sonde_ship *ship;         /* NULL: there is none now */
+	struct sonde_ship_totals totals; /* of those that were */
+	struct sonde_spool *spool;       /* NULL: without */
+	uint64_t nr_gone; /* traces that others removed too early */
+	uint64_t begin_ns;
+	bool json, quiet;
+};
+
+/* What is tended while anything is waited for, by a function that is asked
+ * without a context. */
+static struct shipping *tended;
+
+/* With what the one that is there has done until now. */
+static struct sonde_ship_totals all_totals(const struct shipping *shipping)
+{
+	struct sonde_ship_totals all = shipping->totals;
+	struct sonde_ship_totals now = { .packets = 0 };
+
+	if (shipping->ship)
+		sonde_ship_get_totals(shipping->ship, &now);
+	all.packets += now.packets;
+	all.bytes += now.bytes;
+	all.sent += now.sent;
+	if (shipping->ship)
+		all.present = now.present;
+	return all;
+}
+
 static int ship_ask(void)
 {
+	if (tended)
+		sonde_spool_tend(tended->spool, all_totals(tended).bytes);
 	return sonde_watch_progress(0, 0);
 }
 
@@ -65,29 +111,120 @@ const struct sonde_net_config sonde_command_net = {
 	.ask = ship_ask,
 };
 
-static void ship_pause(uint64_t look_ns)
+/* Less than 0 if it is to end. */
+static int ship_pause(uint64_t ns)
 {
-	uint64_t ns = look_ns * PAUSE_MORE;
-	struct timespec pause;
-
-	if (ns < PAUSE_NS)
-		ns = PAUSE_NS;
-	pause.tv_sec = (time_t)(ns / SONDE_NS_PER_S);
-	pause.tv_nsec = (long)(ns % SONDE_NS_PER_S);
-	(void)nanosleep(&pause, NULL); /* a signal may end it */
-}
-
-static int ship_until_end(struct sonde_ship *ship)
-{
-	uint64_t begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t end_ns = sonde_monotonic_ns() + ns;
+	uint64_t now;
 	int err;
 
-	while ((err = sonde_ship_look(ship)) == 0 && (err = ship_ask()) == 0) {
-		ship_pause(sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns);
-		begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
+	while ((err = ship_ask()) == 0 &&
+	       (now = sonde_monotonic_ns()) < end_ns) {
+		uint64_t left = end_ns - now;
+		struct timespec pause = { 0 };
+
+		pause.tv_nsec = (long)(left < PAUSE_NS ? left : PAUSE_NS);
+		(void)nanosleep(&pause, NULL); /* a signal may end it */
 	}
-	return err < 0 ? err : 0;
+	return err;
 }
+
+/* ---- traces that end, in one way or the other ---- */
+
+static void ship_done(void *ctx, const char *path)
+{
+	struct shipping *shipping = ctx;
+
+	sonde_spool_shipped(shipping->spool, path);
+}
+
+static void ship_gone(void *ctx, const char *path)
+{
+	struct shipping *shipping = ctx;
+
+	if (sonde_spool_has_removed(shipping->spool, path))
+		return;
+	shipping->nr_gone++;
+	sonde_complain("ship: %.400s was removed before all of it was shipped",
+		       path);
+}
+
+static void ship_warn(const char *text)
+{
+	static char last[sizeof(((struct sonde_net_error *)NULL)->text)];
+
+	if (!strcmp(text, last))
+		return;
+	(void)snprintf(last, sizeof(last), "%s", text);
+	sonde_complain("ship: %s", text);
+}
+
+/* ---- looks ---- */
+
+static int ship_until_end(struct shipping *shipping)
+{
+	int ended = 0;
+	int err = 0;
+
+	while (!err && !ended) {
+		uint64_t begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
+		uint64_t ns;
+
+		ended = sonde_ship_look(shipping->ship);
+		err = ended < 0 ? ended :
+				  sonde_spool_publish(shipping->spool,
+						      &shipping->config);
+		ns = PAUSE_MORE *
+		     (sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns);
+		if (!err && !ended)
+			err = ship_pause(ns < PAUSE_NS ? PAUSE_NS : ns);
+	}
+	return err;
+}
+
+/* With an engine that is there. */
+static int ship_once(struct shipping *shipping)
+{
+	int err = sonde_ship_new(&shipping->config, &shipping->ship);
+
+	if (err)
+		return err;
+	err = ship_until_end(shipping);
+	shipping->totals = all_totals(shipping);
+	sonde_ship_free(shipping->ship);
+	shipping->ship = NULL;
+	return err;
+}
+
+/* Whether it may go better the next time. */
+static bool is_worth_another(const struct shipping *shipping, int err)
+{
+	return shipping->spool && err < 0 && err != -EINTR && err != -EINVAL &&
+	       err != -ENOSYS;
+}
+
+/* 0, -EINTR, or what went wrong; `ret_opened`: with an engine. */
+static int ship_tries(struct shipping *shipping, bool *ret_opened)
+{
+	int err;
+
+	do {
+		err = sonde_net_open(shipping->to, &shipping->net,
+				     &shipping->error, &shipping->config.net);
+		*ret_opened = !err;
+		if (!err) {
+			err = ship_once(shipping);
+			sonde_net_close(shipping->config.net);
+		}
+		if (!is_worth_another(shipping, err))
+			return err;
+		ship_warn(shipping->error.text);
+		err = ship_pause(AGAIN_NS);
+	} while (!err);
+	return err;
+}
+
+/* ---- what is told ---- */
 
 /* What it has cost until now. */
 static double ship_cpu_seconds(void)
@@ -100,105 +237,167 @@ static double ship_cpu_seconds(void)
 	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
-static void ship_report(const struct sonde_ship *ship, uint64_t begin_ns,
-			bool as_json, bool quiet)
+static void ship_report_json(const struct shipping *shipping,
+			     const struct sonde_spool_totals *spool, double cpu,
+			     double seconds)
 {
-	struct sonde_ship_totals totals;
+	const struct sonde_ship_totals *totals = &shipping->totals;
 	struct sonde_json json = sonde_json_to_file(stdout);
 
-	double cpu = ship_cpu_seconds();
-	double seconds = (double)(sonde_monotonic_ns() - begin_ns) / 1e9;
-
-	sonde_ship_get_totals(ship, &totals);
-	if (as_json) {
-		sonde_json_open(&json, NULL, '{');
-		sonde_json_put_unsigned(&json, "packets", totals.packets);
-		sonde_json_put_unsigned(&json, "bytes", totals.bytes);
-		sonde_json_put_unsigned(&json, "sent", totals.sent);
-		sonde_json_put_unsigned(&json, "present", totals.present);
-		sonde_json_put_double(&json, "cpu_seconds", cpu);
-		sonde_json_put_double(&json, "seconds", seconds);
-		sonde_json_close(&json, '}');
-		(void)fputc('\n', stdout);
-	} else if (!quiet) {
-		(void)printf("%" PRIu64 " packets shipped, %" PRIu64
-			     " bytes (%" PRIu64 " sent); %" PRIu64
-			     " were there already\n"
-			     "%.2f s of CPU, %.1f %% of one\n",
-			     totals.packets, totals.bytes, totals.sent,
-			     totals.present, cpu,
-			     seconds > 0 ? 100 * cpu / seconds : 0);
-	}
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_put_unsigned(&json, "packets", totals->packets);
+	sonde_json_put_unsigned(&json, "bytes", totals->bytes);
+	sonde_json_put_unsigned(&json, "sent", totals->sent);
+	sonde_json_put_unsigned(&json, "present", totals->present);
+	sonde_json_put_unsigned(&json, "removed", spool->removed);
+	sonde_json_put_unsigned(&json, "removed_bytes", spool->removed_bytes);
+	sonde_json_put_unsigned(&json, "unsent", spool->lacking);
+	sonde_json_put_unsigned(&json, "untold", spool->untold);
+	sonde_json_put_unsigned(&json, "gone", shipping->nr_gone);
+	sonde_json_put_double(&json, "cpu_seconds", cpu);
+	sonde_json_put_double(&json, "seconds", seconds);
+	sonde_json_close(&json, '}');
+	(void)fputc('\n', stdout);
 }
 
-static int ship_all(const struct sonde_ship_config *config, bool json,
-		    bool quiet)
+static void ship_report_text(const struct shipping *shipping,
+			     const struct sonde_spool_totals *spool, double cpu,
+			     double seconds)
 {
-	uint64_t begin_ns = sonde_monotonic_ns();
-	struct sonde_ship *ship = NULL;
-	int err = sonde_ship_new(config, &ship);
+	const struct sonde_ship_totals *totals = &shipping->totals;
 
-	if (!err) {
-		sonde_watch_begin("ship", false);
-		err = ship_until_end(ship);
-		sonde_watch_end();
-	}
+	(void)printf("%" PRIu64 " packets shipped, %" PRIu64 " bytes (%" PRIu64
+		     " sent); %" PRIu64 " were there already\n",
+		     totals->packets, totals->bytes, totals->sent,
+		     totals->present);
+	if (spool->removed)
+		(void)printf("%" PRIu64 " chunks of %" PRIu64
+			     " bytes removed, as --spool says\n",
+			     spool->removed, spool->removed_bytes);
+	(void)printf("%.2f s of CPU, %.1f %% of one\n", cpu,
+		     seconds > 0 ? 100 * cpu / seconds : 0);
+}
+
+/* Whether anything went unsent, which is told. */
+static bool ship_report(const struct shipping *shipping)
+{
+	double seconds =
+		(double)(sonde_monotonic_ns() - shipping->begin_ns) / 1e9;
+	double cpu = ship_cpu_seconds();
+	struct sonde_spool_totals spool;
+
+	sonde_spool_get_totals(shipping->spool, &spool);
+	if (shipping->json)
+		ship_report_json(shipping, &spool, cpu, seconds);
+	else if (!shipping->quiet)
+		ship_report_text(shipping, &spool, cpu, seconds);
+	if (spool.lacking)
+		sonde_complain("ship: %" PRIu64 " packets of chunks that "
+			       "--spool had no room for went unsent",
+			       spool.lacking);
+	if (spool.untold)
+		sonde_complain("ship: of %" PRIu64 " traces that were removed "
+			       "it isn't known yet what went unsent; the next "
+			       "'sonde ship' of it finds out",
+			       spool.untold);
+	return spool.lacking || spool.untold || shipping->nr_gone;
+}
+
+static int ship_all(struct shipping *shipping)
+{
+	bool has_opened = false;
+	bool is_short = false;
+	int err;
+
+	shipping->begin_ns = sonde_monotonic_ns();
+	sonde_watch_begin("ship", false);
+	err = ship_tries(shipping, &has_opened);
+	sonde_watch_end();
 	if (err && err != -EINTR)
-		sonde_complain("ship: %s", config->error->text);
+		sonde_complain("ship: %s", shipping->error.text);
 	else
-		ship_report(ship, begin_ns, json, quiet);
-	sonde_ship_free(ship);
-	return err == -EINTR ? 130 : err ? 1 : 0;
+		is_short = ship_report(shipping);
+	if (err == -EINTR)
+		return 130;
+	return err && !has_opened ? SONDE_EXIT_USAGE : err || is_short;
+}
+
+static int complain_size(const char *option, const char *text)
+{
+	sonde_complain("ship: --%s %.100s: a size is wanted, such as 10M",
+		       option, text);
+	return SONDE_EXIT_USAGE;
+}
+
+/* `spool`: the option's value. The exit status. */
+static int ship_with_spool(struct shipping *shipping, const char *spool)
+{
+	struct sonde_net_error error;
+	struct sonde_spool_config config = {
+		.path = shipping->config.path,
+		.host = shipping->config.host,
+		.error = &error,
+		.warn = ship_warn,
+	};
+	int status;
+
+	if (!spool)
+		return ship_all(shipping);
+	if (sonde_number_parse_size(spool, &config.bytes) || !config.bytes)
+		return complain_size("spool", spool);
+	if (sonde_spool_new(&config, &shipping->spool)) {
+		sonde_complain("ship: %s", error.text);
+		return 1;
+	}
+	tended = shipping;
+	status = ship_all(shipping);
+	tended = NULL;
+	sonde_spool_free(shipping->spool);
+	return status;
 }
 
 static int ship_run(int argc, char **argv)
 {
-	struct sonde_net_error error = { .text = "no memory" };
-	struct sonde_ship_config config = { .error = &error, .ask = ship_ask };
-	struct sonde_net_config net = sonde_command_net;
+	struct shipping shipping = { .net = sonde_command_net };
+	struct sonde_ship_config *config = &shipping.config;
 	const char *rate = NULL;
-	const char *to = NULL;
-	bool json = false;
-	bool quiet = false;
+	const char *spool = NULL;
 	const struct sonde_option_place places[] = {
-		{ OPTION_TO, NULL, &to },
-		{ OPTION_HOST, NULL, &config.host },
-		{ OPTION_COMPRESS, &net.packs, NULL },
+		{ OPTION_TO, NULL, &shipping.to },
+		{ OPTION_HOST, NULL, &config->host },
+		{ OPTION_COMPRESS, &shipping.net.packs, NULL },
 		{ OPTION_RATE, NULL, &rate },
-		{ 'q', &quiet, NULL },
-		{ OPTION_JSON, &json, NULL },
+		{ OPTION_SPOOL, NULL, &spool },
+		{ 'q', &shipping.quiet, NULL },
+		{ OPTION_JSON, &shipping.json, NULL },
 		{ 0 },
 	};
 	int status = sonde_option_all(&sonde_command_ship, argc, argv, places);
 
 	if (status != -1)
 		return status;
-	if (optind + 1 != argc || !to) {
+	if (optind + 1 != argc || !shipping.to) {
 		sonde_complain(
-			to ? "ship: one trace is wanted: its directory" :
-			     "ship: where to? --to file:///DIRECTORY or nats://HOST");
+			shipping.to ?
+				"ship: one trace is wanted: its directory" :
+				"ship: where to? --to file:///DIRECTORY or nats://HOST");
 		return SONDE_EXIT_USAGE;
 	}
 	if (rate &&
-	    (sonde_number_parse_size(rate, &config.rate) || !config.rate)) {
-		sonde_complain("ship: --rate %.100s: a size is wanted, such as "
-			       "10M",
-			       rate);
-		return SONDE_EXIT_USAGE;
-	}
-	if (net.packs && !sonde_ctf_can_pack()) {
+	    (sonde_number_parse_size(rate, &config->rate) || !config->rate))
+		return complain_size("rate", rate);
+	if (shipping.net.packs && !sonde_ctf_can_pack()) {
 		sonde_complain("ship: --compress: this build can't; it lacks "
 			       "libzstd");
 		return SONDE_EXIT_USAGE;
 	}
-	config.path = argv[optind];
-	if (sonde_net_open(to, &net, &error, &config.net)) {
-		sonde_complain("ship: %s", error.text);
-		return SONDE_EXIT_USAGE;
-	}
-	status = ship_all(&config, json, quiet);
-	sonde_net_close(config.net);
-	return status;
+	config->path = argv[optind];
+	config->error = &shipping.error;
+	config->ask = ship_ask;
+	config->done = ship_done;
+	config->gone = ship_gone;
+	config->ctx = &shipping;
+	return ship_with_spool(&shipping, spool);
 }
 
 const struct sonde_command sonde_command_ship = {

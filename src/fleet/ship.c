@@ -10,6 +10,10 @@
  * Whether a file is at rest is found out before it is opened, at the end of the
  * look before: what was seen then holds for what is opened later, never the
  * other way round.
+ *
+ * Of a trace that is finished and acknowledged nothing is opened any more. One
+ * that was removed before is forgotten: who removed it may have left an account of
+ * it (spool.h), which says what its end would have said.
  */
 #include "fleet/ship.h"
 
@@ -31,6 +35,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "ctf/os.h"
+#include "fleet/notes.h"
 #include "reader/core/open.h"
 
 #define PART_BYTES ((uint64_t)1 << 20) /* of what no packet has */
@@ -60,6 +65,8 @@ struct origin {
 	uint64_t settled_ns; /* when all was acknowledged */
 	bool is_at_rest;     /* nobody holds its directory */
 	bool has_news;       /* published since the last end */
+	bool is_done;        /* all was acknowledged; its log is closed */
+	bool only_counts;    /* pieces, and publishes none */
 };
 
 struct sonde_ship {
@@ -67,6 +74,7 @@ struct sonde_ship {
 	char *top; /* the whole path */
 	struct origin **origins;
 	size_t nr_origins, origins_room;
+	bool is_at_rest; /* nobody holds `top` */
 	struct sonde_ship_totals totals;
 	uint64_t due_ns; /* before which nothing is sent, by the rate */
 	uint8_t *body;
@@ -103,18 +111,27 @@ int sonde_ship_new(const struct sonde_ship_config *config,
 	return 0;
 }
 
+/* Nothing more is published of it. */
+static void close_origin(struct origin *origin)
+{
+	sonde_net_log_close(origin->log);
+	origin->log = NULL;
+	sonde_hash_fini(&origin->files);
+}
+
+static void free_origin(struct origin *origin)
+{
+	close_origin(origin);
+	free(origin->path);
+	free(origin);
+}
+
 void sonde_ship_free(struct sonde_ship *ship)
 {
 	if (!ship)
 		return;
-	for (size_t i = 0; i < ship->nr_origins; i++) {
-		struct origin *origin = ship->origins[i];
-
-		sonde_net_log_close(origin->log);
-		sonde_hash_fini(&origin->files);
-		free(origin->path);
-		free(origin);
-	}
+	for (size_t i = 0; i < ship->nr_origins; i++)
+		free_origin(ship->origins[i]);
 	free(ship->origins);
 	free(ship->body);
 	free(ship->top);
@@ -267,20 +284,32 @@ static int name_origin(struct origin *origin, const struct sonde_source *source)
 	return 0;
 }
 
-static int begin_origin(struct origin *origin,
-			const struct sonde_source *source)
+/* A new one, of which no more is known than its path; NULL: said why. */
+static struct origin *new_origin(struct sonde_ship *ship, const char *path)
 {
-	struct sonde_ship *ship = origin->ship;
-	int err;
+	struct origin *origin = calloc(1, sizeof(*origin));
 
-	origin->path = realpath(source->path, NULL);
-	if (!origin->path)
-		return fail_errno(ship, -errno, source->path);
-	err = name_origin(origin, source);
-	if (!err)
-		err = sonde_net_log_open(ship->config.net, origin->head.host,
-					 origin->head.trace, true,
-					 &origin->log);
+	if (!origin) {
+		(void)ship_fail_memory(ship);
+		return NULL;
+	}
+	origin->ship = ship;
+	sonde_hash_init(&origin->files, sizeof(struct shipped), SIZE_MAX);
+	origin->path = realpath(path, NULL);
+	if (origin->path)
+		return origin;
+	(void)fail_errno(ship, -errno, path);
+	free_origin(origin);
+	return NULL;
+}
+
+/* Opens its log, and learns what is there. */
+static int begin_origin(struct origin *origin)
+{
+	int err =
+		sonde_net_log_open(origin->ship->config.net, origin->head.host,
+				   origin->head.trace, true, &origin->log);
+
 	return err ? err : sonde_net_resume(origin->log, ship_resume, origin);
 }
 
@@ -290,6 +319,7 @@ static int origin_of(struct sonde_ship *ship, const struct sonde_source *source,
 {
 	struct origin *origin;
 	struct sonde_source_info info;
+	int err;
 
 	sonde_source_get_info(source, &info);
 	for (size_t i = 0; i < ship->nr_origins; i++)
@@ -300,14 +330,13 @@ static int origin_of(struct sonde_ship *ship, const struct sonde_source *source,
 		}
 	if (SONDE_GROW(ship->origins, ship->nr_origins, ship->origins_room))
 		return ship_fail_memory(ship);
-	origin = calloc(1, sizeof(*origin));
+	origin = new_origin(ship, source->path);
 	if (!origin)
-		return ship_fail_memory(ship);
-	origin->ship = ship;
-	sonde_hash_init(&origin->files, sizeof(struct shipped), SIZE_MAX);
+		return -ENOENT;
 	ship->origins[ship->nr_origins++] = origin;
 	*ret_origin = origin;
-	return begin_origin(origin, source);
+	err = name_origin(origin, source);
+	return err ? err : begin_origin(origin);
 }
 
 /* ---- documents ---- */
@@ -445,8 +474,11 @@ static int ship_piece(const struct reading *reading, uint64_t bytes,
 		head.end_ns = packet->end_ns;
 	}
 	memcpy(head.file, file->name, sizeof(head.file));
-	err = ship_read(ship, reading->fd, reading->path, head.offset, body);
-	if (!err)
+	err = reading->origin->only_counts ?
+		      0 :
+		      ship_read(ship, reading->fd, reading->path, head.offset,
+				body);
+	if (!err && !reading->origin->only_counts)
 		err = ship_publish(reading->origin, &head, ship->body);
 	if (err)
 		return err;
@@ -455,10 +487,17 @@ static int ship_piece(const struct reading *reading, uint64_t bytes,
 	return 0;
 }
 
+/* The most that a message may have, as far as is known without an engine. */
+static uint64_t body_max(const struct origin *origin)
+{
+	return origin->log ? sonde_net_body_max(origin->log) :
+			     SONDE_NET_BODY_MAX;
+}
+
 /* What no packet has, and packets that are too large. */
 static int ship_rest(const struct reading *reading, uint64_t to)
 {
-	uint64_t part = sonde_net_body_max(reading->origin->log);
+	uint64_t part = body_max(reading->origin);
 	int err = 0;
 
 	if (part > PART_BYTES)
@@ -491,7 +530,7 @@ static int ship_packet(const struct reading *reading,
 		err = count_bytes(reading, packet->offset, &body);
 		if (err)
 			return err;
-		if (body <= sonde_net_body_max(reading->origin->log))
+		if (body <= body_max(reading->origin))
 			return ship_piece(reading, packet->bytes, body, packet);
 	}
 	return ship_rest(reading, end);
@@ -589,6 +628,8 @@ static int ship_stream(struct origin *origin, const struct sonde_stream *stream)
 	is_at_rest = origin->is_at_rest || reading.file->is_at_rest;
 	err = ship_final(&reading, stream, is_at_rest);
 	(void)close(reading.fd); /* only read */
+	if (origin->only_counts)
+		return err;
 	(void)snprintf(index, sizeof(index), "index/%s.idx", name);
 	if (!err && is_at_rest)
 		return ship_document(origin, index);
@@ -611,29 +652,38 @@ static int ship_streams(struct origin *origin, const struct sonde_trace *trace,
 	return err;
 }
 
-/* "PIECES BYTES FILE", for each file of pieces. */
-static int ship_end(struct origin *origin)
+/* The body of an end, for free(): "PIECES BYTES FILE", for each file of pieces.
+ * NULL without memory. */
+static char *end_text(const struct origin *origin, size_t *ret_size)
 {
-	struct sonde_net_head head = origin->head;
 	char *text = NULL;
-	size_t size;
-	FILE *to;
-	int err;
+	FILE *to = open_memstream(&text, ret_size);
 
-	if (!origin->has_news && origin->nr_ends)
-		return 0;
-	to = open_memstream(&text, &size);
 	if (!to)
-		return ship_fail_memory(origin->ship);
+		return NULL;
 	for (const struct shipped *file = NULL;
 	     (file = sonde_hash_next(&origin->files, file));)
 		if (!file->is_document && strncmp(file->name, "index/", 6))
 			(void)fprintf(to, "%" PRIu64 " %" PRIu64 " %s\n",
 				      file->number, file->offset, file->name);
-	if (fclose(to)) {
-		free(text);
+	if (!fclose(to))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int ship_end(struct origin *origin)
+{
+	struct sonde_net_head head = origin->head;
+	size_t size;
+	char *text;
+	int err;
+
+	if (!origin->has_news && origin->nr_ends)
+		return 0;
+	text = end_text(origin, &size);
+	if (!text)
 		return ship_fail_memory(origin->ship);
-	}
 	head.kind = SONDE_NET_END;
 	head.number = ++origin->nr_ends;
 	head.bytes = head.body = size;
@@ -643,9 +693,9 @@ static int ship_end(struct origin *origin)
 	return err;
 }
 
-static bool is_held(const struct origin *origin)
+bool sonde_ship_is_held(const char *path)
 {
-	int fd = open(origin->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool held = false;
 
 	if (fd < 0)
@@ -667,14 +717,12 @@ static bool ship_is_due(struct origin *origin)
 	return true;
 }
 
-static int ship_source(struct sonde_ship *ship, const struct sonde_trace *trace,
-		       const struct sonde_source *source, bool *all_at_rest)
+/* Publishes what is new of it, and whether that is all there will be. */
+static int ship_origin(struct origin *origin, const struct sonde_trace *trace,
+		       const struct sonde_source *source)
 {
-	struct origin *origin = NULL;
-	int err = origin_of(ship, source, &origin);
+	int err = ship_document(origin, "metadata");
 
-	if (!err)
-		err = ship_document(origin, "metadata");
 	if (!err)
 		err = ship_streams(origin, trace, source);
 	if (!err && origin->is_at_rest)
@@ -683,24 +731,217 @@ static int ship_source(struct sonde_ship *ship, const struct sonde_trace *trace,
 		err = sonde_net_settle(origin->log);
 	if (err)
 		return err;
-	*all_at_rest = *all_at_rest && origin->is_at_rest;
-	origin->is_at_rest = !is_held(origin);
+	origin->is_done = origin->is_at_rest;
+	origin->is_at_rest = !sonde_ship_is_held(origin->path);
+	if (!origin->is_done)
+		return 0;
+	close_origin(origin);
+	if (origin->ship->config.done)
+		origin->ship->config.done(origin->ship->config.ctx,
+					  origin->path);
 	return 0;
+}
+
+static bool is_gone(const char *path)
+{
+	return access(path, F_OK) && errno == ENOENT;
+}
+
+static int ship_source(struct sonde_ship *ship, const struct sonde_trace *trace,
+		       const struct sonde_source *source, bool *all_done)
+{
+	struct origin *origin = NULL;
+	int err = origin_of(ship, source, &origin);
+
+	if (!err && !origin->is_done)
+		err = ship_origin(origin, trace, source);
+	if (err && is_gone(source->path)) {
+		if (!origin && ship->config.gone)
+			ship->config.gone(ship->config.ctx, source->path);
+		return 0; /* else it is about to be forgotten */
+	}
+	*all_done = *all_done && origin && origin->is_done;
+	return err;
+}
+
+/* Those that have been removed. */
+static void forget_origins(struct sonde_ship *ship)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < ship->nr_origins; i++) {
+		struct origin *origin = ship->origins[i];
+
+		if (!is_gone(origin->path)) {
+			ship->origins[nr++] = origin;
+			continue;
+		}
+		if (!origin->is_done && ship->config.gone)
+			ship->config.gone(ship->config.ctx, origin->path);
+		free_origin(origin);
+	}
+	ship->nr_origins = nr;
+}
+
+/* Whether a file is to be opened: none of a trace that is done. */
+static bool is_to_open(void *ctx, const char *path,
+		       struct sonde_open_place *ret_place)
+{
+	const struct sonde_ship *ship = ctx;
+
+	(void)ret_place; /* from its beginning */
+	for (size_t i = 0; i < ship->nr_origins; i++) {
+		const struct origin *origin = ship->origins[i];
+		size_t length = strlen(origin->path);
+
+		if (origin->is_done && !strncmp(path, origin->path, length) &&
+		    path[length] == '/' && !strchr(path + length + 1, '/'))
+			return false;
+	}
+	return true;
+}
+
+/* The traces in `path`, without what is done. */
+static int ship_open(struct sonde_ship *ship, const char *path,
+		     struct sonde_trace **ret_trace)
+{
+	const struct sonde_open_part part = { is_to_open, ship };
+	struct sonde_trace_error error;
+	int err = sonde_trace_open_files(&path, 1, &part, &error, ret_trace);
+
+	return err ? sonde_net_fail(ship->config.error, err, "%s", error.text) :
+		     0;
 }
 
 int sonde_ship_look(struct sonde_ship *ship)
 {
-	const char *path = ship->top;
-	struct sonde_trace_error error;
 	struct sonde_trace *trace;
-	bool all_at_rest = true;
-	int err = sonde_trace_open_files(&path, 1, NULL, &error, &trace);
+	bool was_at_rest = ship->is_at_rest;
+	bool all_done = true;
+	int err = ship_open(ship, ship->top, &trace);
 
 	if (err)
-		return sonde_net_fail(ship->config.error, err, "%s",
-				      error.text);
+		return err;
 	for (size_t i = 0; !err && i < trace->nr_sources; i++)
-		err = ship_source(ship, trace, trace->sources[i], &all_at_rest);
+		err = ship_source(ship, trace, trace->sources[i], &all_done);
 	sonde_trace_close(trace);
-	return err ? err : all_at_rest;
+	forget_origins(ship);
+	ship->is_at_rest = !sonde_ship_is_held(ship->top);
+	return err ? err : all_done && was_at_rest;
+}
+
+/* ---- accounts ---- */
+
+/* Of one source, as sonde_ship_account(). */
+static int account_for(struct sonde_ship *ship, const struct sonde_trace *trace,
+		       const struct sonde_source *source,
+		       sonde_ship_account_fn *take, void *ctx)
+{
+	struct origin *origin = new_origin(ship, source->path);
+	struct sonde_net_head head;
+	char *text = NULL;
+	size_t size;
+	int err;
+
+	if (!origin)
+		return -ENOENT;
+	origin->only_counts = origin->is_at_rest = true;
+	err = name_origin(origin, source);
+	if (!err)
+		err = ship_streams(origin, trace, source);
+	if (!err) {
+		text = end_text(origin, &size);
+		err = text ? 0 : ship_fail_memory(ship);
+	}
+	if (!err) {
+		head = origin->head;
+		head.kind = SONDE_NET_END;
+		head.bytes = head.body = size;
+		head.sum = sonde_sum(text, size);
+		err = take(ctx, origin->path, &head, text);
+	}
+	free(text);
+	free_origin(origin);
+	return err;
+}
+
+int sonde_ship_account(const struct sonde_ship_config *config, const char *path,
+		       sonde_ship_account_fn *take, void *ctx)
+{
+	struct sonde_ship *ship = NULL;
+	struct sonde_trace *trace;
+	int err = sonde_ship_new(config, &ship);
+
+	if (err)
+		return err;
+	err = ship_open(ship, path, &trace);
+	if (!err) {
+		for (size_t i = 0; !err && i < trace->nr_sources; i++)
+			err = account_for(ship, trace, trace->sources[i], take,
+					  ctx);
+		sonde_trace_close(trace);
+	}
+	sonde_ship_free(ship);
+	return err;
+}
+
+/* What the engine has of a file, up to what the file had; how many of its pieces
+ * it lacks. */
+static int take_lack(struct origin *origin, const struct sonde_notes_file *said,
+		     uint64_t *lacking)
+{
+	struct shipped *file = shipped_of(origin, said->name);
+	uint64_t nr;
+
+	if (!file)
+		return ship_fail_memory(origin->ship);
+	if (file->offset >= said->bytes)
+		return 0;
+	nr = said->wanted > file->number ? said->wanted - file->number : 1;
+	file->number += nr;
+	file->offset = said->bytes;
+	*lacking += nr;
+	return 0;
+}
+
+static int publish_account(struct origin *origin,
+			   const struct sonde_notes *notes, uint64_t *lacking)
+{
+	const struct sonde_notes_file *said = NULL;
+	int err = begin_origin(origin);
+
+	while (!err && (said = sonde_hash_next(&notes->files, said)))
+		err = take_lack(origin, said, lacking);
+	if (err)
+		return err;
+	/* What was said before, it didn't say of all. */
+	origin->has_news = *lacking;
+	err = ship_end(origin);
+	return err ? err : sonde_net_settle(origin->log);
+}
+
+int sonde_ship_publish_account(const struct sonde_ship_config *config,
+			       const struct sonde_net_head *head,
+			       const char *text, uint64_t *ret_lacking)
+{
+	struct sonde_ship ship = { .config = *config };
+	struct origin origin = { .ship = &ship, .head = *head };
+	struct sonde_notes notes;
+	int err;
+
+	/* its own, as all of it is for one message */
+	ship.config.rate = 0;
+	*ret_lacking = 0;
+	sonde_hash_init(&origin.files, sizeof(struct shipped), SIZE_MAX);
+	sonde_notes_init(&notes);
+	err = sonde_notes_take_end(&notes, text, head->body);
+	if (err)
+		err = sonde_net_fail(config->error, err,
+				     "an account of what went unsent is "
+				     "damaged");
+	else
+		err = publish_account(&origin, &notes, ret_lacking);
+	sonde_notes_fini(&notes);
+	close_origin(&origin);
+	return err;
 }

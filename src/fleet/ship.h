@@ -17,8 +17,8 @@
  * What was acknowledged is known to the engine alone: whoever goes on asks it.
  * So it may be killed at any instant, and there is no state here to lose.
  *
- * Cost: a look opens the trace, which reads the heads of all packets; bytes are
- * read once.
+ * Cost: a look opens the traces that aren't finished, which reads the heads of
+ * all their packets; bytes are read once.
  */
 #ifndef FLEET_SHIP_H
 #define FLEET_SHIP_H
@@ -44,6 +44,11 @@ struct sonde_ship_config {
 	uint64_t rate;    /* bytes a second that are sent at most; 0: any */
 	/* Asked now and then: less than 0 ends a look with that. NULL: none. */
 	int (*ask)(void);
+	/* Told of a trace, by its directory's whole path: all of it was
+	 * acknowledged; it was removed before. NULL: nobody. */
+	void (*done)(void *ctx, const char *path);
+	void (*gone)(void *ctx, const char *path);
+	void *ctx;
 };
 
 /* `config` and what it points to are borrowed. */
@@ -58,5 +63,24 @@ int sonde_ship_look(struct sonde_ship *ship);
 
 void sonde_ship_get_totals(const struct sonde_ship *ship,
 			   struct sonde_ship_totals *ret_totals);
+
+/* Whether somebody holds this directory, and so writes a trace in it. */
+bool sonde_ship_is_held(const char *path);
+
+/* ---- of what can't be shipped any more ---- */
+
+/* What an end would say of each trace in `path`, a directory of `config`'s: its
+ * head, without number, and its body. No engine is asked. */
+typedef int sonde_ship_account_fn(void *ctx, const char *path,
+				  const struct sonde_net_head *head,
+				  const char *text);
+int sonde_ship_account(const struct sonde_ship_config *config, const char *path,
+		       sonde_ship_account_fn *take, void *ctx);
+
+/* Publishes it as an end, after which whoever collects misses what the engine
+ * hasn't got: how many pieces that is. Acknowledged when this returns 0. */
+int sonde_ship_publish_account(const struct sonde_ship_config *config,
+			       const struct sonde_net_head *head,
+			       const char *text, uint64_t *ret_lacking);
 
 #endif /* FLEET_SHIP_H */

@@ -7,11 +7,12 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import time
 
-from fleet import Talker, check_same, recorded, small
+from fleet import Files, Growing, Talker, check_same, recorded, small
 from sonde import SONDE, install, require, run, scratch
 from harness import PATIENCE, check, check_equal, main, test
 
@@ -256,6 +257,144 @@ def a_recording_is_shipped_as_it_grows_while_all_are_killed():
     check_same(only(out), talker.dir)
 
 
+@test
+def any_of_them_may_be_killed_in_any_order_while_chunks_end():
+    growing = Growing(Files(), "--rotate", "256k")
+    growing.kill_in_any_order("ship", "collect")
+    rows = growing.end()
+    check(len(rows) > 3, f"chunks: {rows}")
+
+
+# ---- a spool ----
+
+def chunks(directory):
+    return sorted(p.name for p in directory.glob("chunk-*"))
+
+
+def events_in(directory):
+    done = run(SONDE, "stat", "--json", directory)
+    check_equal(done.returncode, 0, f"stat: {done.stderr}")
+    return sum(row["events"] for row in json.loads(done.stdout)["streams"])
+
+
+class Spooling:
+    """A recording in chunks whose shipper keeps to a size."""
+
+    def __init__(self, *options):
+        self.talker = Talker("--rotate", "64k")
+        self.store, self.out = places()
+        self.options = options
+        self.deadline = time.monotonic() + 100 * PATIENCE
+        self.talker.say()
+        self.start()
+
+    def start(self):
+        self.shipper = subprocess.Popen(
+            [SONDE, "ship", "--json", "--host", "here", *self.options,
+             self.talker.dir, "--to", f"file://{self.store}"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def last(self):
+        return int(chunks(self.talker.dir)[-1][-6:])
+
+    def grow(self, is_enough, is_ready=lambda: True):
+        """More is recorded, each time it is ready for that, until it is."""
+        while not is_enough():
+            check(time.monotonic() < self.deadline,
+                  f"it doesn't come: {chunks(self.talker.dir)}")
+            if is_ready() and len(chunks(self.talker.dir)) < 60:
+                self.talker.say()
+            time.sleep(0.05)
+
+    def has_begun_all(self):
+        return len(list(self.store.glob("here/*"))) >= self.last()
+
+    def has_lost(self, nr):
+        return (self.last() > nr and
+                f"chunk-{nr:06}" not in chunks(self.talker.dir))
+
+    def end(self, status):
+        self.talker.end()
+        out, words = self.shipper.communicate()
+        check_equal(self.shipper.returncode, status, f"ship: {words}")
+        return json.loads(out), words
+
+
+@test
+def what_was_shipped_is_removed_when_there_is_no_room_for_it():
+    spooling = Spooling("--spool", "600k")
+    spooling.grow(lambda: spooling.has_lost(2), spooling.has_begun_all)
+    shipped, _ = spooling.end(0)
+    check(shipped["removed"] >= 2 and shipped["removed_bytes"] > 2 * 65536,
+          f"shipped: {shipped}")
+    check_equal((shipped["unsent"], shipped["untold"], shipped["gone"]),
+                (0, 0, 0), "what is missing")
+    check(len(chunks(spooling.talker.dir)) >= 2, "the last ones stay")
+    rows = collect(spooling.store, spooling.out)
+    check_equal({row["state"] for row in rows}, {"complete"}, "states")
+    check_equal(events_in(only(spooling.out)), 20000 * spooling.talker.said,
+                "events")
+    for name in chunks(spooling.talker.dir):
+        check_same(only(spooling.out) / name, spooling.talker.dir / name)
+
+
+@test
+def what_goes_unsent_is_told_where_it_was_recorded_and_where_it_lacks():
+    spooling = Spooling("--spool", "600k")
+    spooling.grow(lambda: len(list(spooling.store.glob("here/*"))) > 1)
+    # What it ships to goes away: there is a file where the directory was.
+    away = spooling.store.with_name("away")
+    spooling.store.rename(away)
+    spooling.store.write_text("")
+    accounts = spooling.talker.dir / ".unsent"
+    last = spooling.last()
+    spooling.grow(lambda: spooling.has_lost(last))
+    check(list(accounts.glob("?" * 32)), "accounts")
+    spooling.shipper.send_signal(signal.SIGKILL)
+    spooling.shipper.communicate()
+    spooling.start()
+    last = spooling.last()
+    spooling.grow(lambda: spooling.has_lost(last))
+    check_equal(spooling.shipper.poll(), None, "it doesn't give up")
+    spooling.store.unlink()
+    away.rename(spooling.store)
+    shipped, words = spooling.end(1)
+    check(f"chunk-{last:06} goes unsent" in words and
+          "Not a directory" in words, f"words: {words}")
+    check_equal(accounts.exists(), False, "accounts that weren't published")
+    rows = collect(spooling.store, spooling.out, status=1)
+    missing = sum(row["missing"] for row in rows)
+    check(missing > 3 and missing == shipped["unsent"],
+          f"missing {missing}: {shipped}")
+    check_equal({row["state"] for row in rows}, {"complete", "incomplete"},
+                "states")
+    have = events_in(only(spooling.out))
+    check(0 < have < 20000 * spooling.talker.said, f"{have} events")
+
+
+@test
+def what_others_remove_before_it_is_shipped_is_told():
+    talker = Talker("--rotate", "64k")
+    talker.say()
+    talker.end()
+    store, _ = places()
+    with subprocess.Popen(
+            [SONDE, "ship", "-q", "--host", "here", "--rate", "256k",
+             talker.dir, "--to", f"file://{store}"], stderr=subprocess.PIPE,
+            text=True) as shipper:
+        deadline = time.monotonic() + 60 * PATIENCE
+        while not list(store.glob("here/*/.open")):
+            check(time.monotonic() < deadline, "nothing is shipped")
+            time.sleep(0.01)
+        last = talker.dir / chunks(talker.dir)[-1]
+        last.rename(talker.dir / "gone")
+        shutil.rmtree(talker.dir / "gone")
+        words = shipper.stderr.read()
+    check_equal(shipper.returncode, 1, "status")
+    check(f"{last.name} was removed before all of it was shipped" in words,
+          f"words: {words}")
+
+
 # ---- what isn't as it should be ----
 
 @test
@@ -331,6 +470,58 @@ def a_chunk_that_is_missing_is_waited_for():
     check_same(only(out), trace)
 
 
+def one_chunk(store):
+    """All that was published in one."""
+    first, *others = sorted(store.rglob("*.chunk"))
+    first.write_bytes(b"".join(p.read_bytes() for p in [first, *others]))
+    for chunk in others:
+        chunk.unlink()
+    return first
+
+
+@test
+def a_chunk_that_is_being_copied_is_waited_for():
+    trace = small()
+    store, out = places()
+    ship(trace, store)
+    chunk = one_chunk(store)
+    text = chunk.read_bytes()
+    # In a head, behind one, and in a body.
+    for size in (0, 10, text.index(b"\n") + 1, len(text) // 2, len(text) - 1):
+        chunk.write_bytes(text[:size])
+        done = run(SONDE, "collect", "--json", "--from", f"file://{store}", "-o",
+                   out)
+        (row,) = json.loads(done.stdout)["traces"]
+        check_equal((row["damaged"], row["state"]), (0, "growing"),
+                    f"row after {size} bytes")
+        check(size == 0 or "isn't all there yet" in done.stderr,
+              f"words: {done.stderr}")
+    # One behind which others come doesn't grow.
+    other = chunk.with_name("00000001.chunk")
+    other.write_bytes(b"")
+    (row,) = collect(store, scratch() / "early", status=1)
+    check_equal(row["damaged"], 1, "damaged")
+    other.unlink()
+    chunk.write_bytes(text)
+    (row,) = collect(store, out)
+    check_equal(row["state"], "complete", "state")
+    check_same(only(out), trace)
+
+
+@test
+def what_is_damaged_is_published_again_by_who_ships():
+    trace = small()
+    store, out = places()
+    ship(trace, store)
+    chunk = one_chunk(store)
+    text = chunk.read_bytes()
+    chunk.write_bytes(text[:len(text) // 2])
+    check(ship(trace, store)["packets"] > 3, "packets, again")
+    (row,) = collect(store, out, status=1)
+    check_equal((row["missing"], row["damaged"]), (0, 1), "row")
+    check_same(only(out), trace)
+
+
 @test
 def mistakes_are_told_with_a_remedy():
     trace = small()
@@ -342,6 +533,8 @@ def mistakes_are_told_with_a_remedy():
             (["ship", "--to", "file:///x"], 2, "one trace is wanted"),
             (["ship", trace, "--to", f"file://{out}", "--rate", "0"], 2,
              "a size is wanted"),
+            (["ship", trace, "--to", f"file://{out}", "--spool", "much"], 2,
+             "--spool much: a size is wanted"),
             (["ship", empty, "--to", f"file://{out}"], 1, "no trace here"),
             (["ship", trace, "--to", f"file://{out}", "--host", "a/b"], 1,
              "give --host"),
