@@ -15,8 +15,11 @@ struct sonde_attribution;
 
 struct sonde_attributor {
 	/* NULL: nothing in the trace says more than its events do, or there is
-	 * no memory. Once for a trace, when it is first asked. */
-	struct sonde_attribution *(*make)(struct sonde_trace *trace);
+	 * no memory. Once for each machine of a trace (reader/reader.h), when
+	 * it is first asked; what is asked then is about that machine's events.
+	 */
+	struct sonde_attribution *(*make)(struct sonde_trace *trace,
+					  size_t machine);
 	void (*free)(struct sonde_attribution *attribution);
 	/* Any thread. `event` says when, and on which CPU. */
 	int32_t (*tid)(const struct sonde_attribution *attribution,
@@ -33,8 +36,8 @@ struct sonde_attributor {
 			    const struct sonde_event *event, int32_t tid);
 };
 
-/* The trace's, made when it is first asked for. NULL: none. Any thread. */
+/* A machine's, made when it is first asked for. NULL: none. Any thread. */
 const struct sonde_attribution *
-sonde_trace_attribution(struct sonde_trace *trace);
+sonde_trace_attribution(struct sonde_trace *trace, size_t machine);
 
 #endif /* READER_ATTRIBUTION_H */

@@ -72,6 +72,11 @@ int sonde_map(struct sonde_trace *trace,
 	      const struct sonde_map_options *options,
 	      const struct sonde_map_ops *ops, const void *config, void *whole);
 
+/* Whether any stream of the source is read with these options. */
+bool sonde_map_reads(const struct sonde_trace *trace,
+		     const struct sonde_map_options *options,
+		     const struct sonde_source *source);
+
 /*
  * Whether threads gain more than they cost: packets that reach into several
  * slices are read for each of them, and each slice begins to read all its streams,

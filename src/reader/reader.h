@@ -67,6 +67,7 @@ struct sonde_source {
 	struct sonde_schema *schema;
 	struct sonde_clock_info *clocks;  /* schema->nr_clocks */
 	struct sonde_clock_scale *scales; /* likewise */
+	size_t machine;                   /* whose it is, of trace->machines */
 	bool is_sonde;     /* env tracer2_name, or tracer_name, is "sonde" */
 	bool lost_at_most; /* lost events may not have been asked for */
 	size_t metadata_bytes; /* that were read */
@@ -165,6 +166,16 @@ static inline const char *sonde_stream_need(const struct sonde_stream *stream,
 /* How many bytes behind a reader stay. */
 #define SONDE_KEEP_BYTES ((uint64_t)4 << 20)
 
+/* What has CPUs, processes and threads with numbers of its own: sources with the
+ * same host name, and with the first of them those that have none. */
+struct sonde_trace_machine {
+	const char *host; /* "" if it isn't known */
+	/* answers about it; made when they are first asked for, under the
+	 * trace's mutex */
+	struct sonde_attribution *attribution;
+	bool attribution_made;
+};
+
 struct sonde_trace {
 	struct sonde_pool pool; /* of what is found at opening */
 	size_t nr_sources, sources_capacity;
@@ -177,10 +188,10 @@ struct sonde_trace {
 	struct sonde_problems *problems;    /* problems.c's own */
 	bool is_part; /* some stream isn't read from its beginning */
 	const struct sonde_attributor *attributor; /* NULL: none */
-	/* its answers; made when they are first asked for, under the mutex */
 	pthread_mutex_t attribution_mutex;
-	struct sonde_attribution *attribution;
-	bool attribution_made;
+	/* When all is there; at least one. NULL before. */
+	struct sonde_trace_machine *machines;
+	size_t nr_machines;
 };
 
 static inline int64_t sonde_scale_ns(const struct sonde_clock_scale *scale,

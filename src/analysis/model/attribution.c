@@ -338,45 +338,52 @@ static int name_idle(struct sonde_attribution *attribution)
 	return 0;
 }
 
-/* Streams of which some event makes a step. NULL: no memory. */
-static bool *choose_streams(const struct sonde_trace *trace,
-			    const struct sonde_model_tables *tables)
+/* Streams of a machine. NULL: no memory. */
+static bool *choose_streams(const struct sonde_trace *trace, size_t machine)
 {
 	bool *chosen = calloc(trace->nr_streams + 1, sizeof(*chosen));
 
-	for (size_t i = 0; chosen && i < trace->nr_streams; i++) {
-		const struct sonde_stream_class *cls = trace->streams[i]->cls;
-
-		for (size_t j = 0; cls && j < cls->nr_events; j++)
-			if (tables->classes[cls->events[j]->info.index].kind)
-				chosen[i] = true;
-	}
+	for (size_t i = 0; chosen && i < trace->nr_streams; i++)
+		chosen[i] = trace->streams[i]->source->machine == machine;
 	return chosen;
 }
 
-static int attribution_read_trace(struct sonde_trace *trace,
-				  uint64_t slice_bytes,
-				  struct sonde_attribution *attribution)
+/* Of these, those of which some event makes a step. */
+static void narrow_streams(const struct sonde_trace *trace,
+			   const struct sonde_model_tables *tables,
+			   bool *chosen)
+{
+	for (size_t i = 0; i < trace->nr_streams; i++) {
+		const struct sonde_stream_class *cls = trace->streams[i]->cls;
+		bool has_steps = false;
+
+		for (size_t j = 0; cls && j < cls->nr_events; j++)
+			if (tables->classes[cls->events[j]->info.index].kind)
+				has_steps = true;
+		chosen[i] = chosen[i] && has_steps;
+	}
+}
+
+/* What these streams have. */
+static int attribution_read_streams(struct sonde_trace *trace, bool *streams,
+				    uint64_t slice_bytes,
+				    struct sonde_attribution *attribution)
 {
 	struct sonde_map_options options;
 	struct part whole = { .told = { .names = NULL } };
-	bool *streams;
 	int err;
 
 	sonde_map_options_init(&options);
+	options.streams = streams;
 	err = sonde_model_tables_new(trace,
 				     SONDE_WANT_THREADS | SONDE_WANT_NAMES,
 				     &options, &attribution->tables);
 	if (err)
 		return err;
-	streams = choose_streams(trace, attribution->tables);
-	options.streams = streams;
+	narrow_streams(trace, attribution->tables, streams);
 	options.internal = true; /* names are */
 	options.slice_bytes = slice_bytes;
-	err = streams ? sonde_map(trace, &options, &map_ops,
-				  attribution->tables, &whole) :
-			-ENOMEM;
-	free(streams);
+	err = sonde_map(trace, &options, &map_ops, attribution->tables, &whole);
 	if (!err) {
 		close_runs(trace, &whole);
 		attribution_sort_names(&whole.told);
@@ -390,12 +397,18 @@ static int attribution_read_trace(struct sonde_trace *trace,
 }
 
 struct sonde_attribution *sonde_attribution_new(struct sonde_trace *trace,
+						size_t machine,
 						uint64_t slice_bytes)
 {
 	struct sonde_attribution *attribution = calloc(1, sizeof(*attribution));
+	bool *streams = choose_streams(trace, machine);
+	int err = -ENOMEM;
 
-	if (attribution &&
-	    !attribution_read_trace(trace, slice_bytes, attribution))
+	if (attribution && streams)
+		err = attribution_read_streams(trace, streams, slice_bytes,
+					       attribution);
+	free(streams);
+	if (!err)
 		return attribution;
 	sonde_attribution_free(attribution);
 	return NULL;
@@ -534,9 +547,9 @@ sonde_attribution_last_name(const struct sonde_attribution *attribution,
 
 /* ---- the trace's own ---- */
 
-static struct sonde_attribution *make(struct sonde_trace *trace)
+static struct sonde_attribution *make(struct sonde_trace *trace, size_t machine)
 {
-	return sonde_attribution_new(trace, 0);
+	return sonde_attribution_new(trace, machine, 0);
 }
 
 const struct sonde_attributor sonde_attributor = {

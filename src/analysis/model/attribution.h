@@ -40,9 +40,10 @@ extern const struct sonde_attributor sonde_attributor;
 #define SONDE_ATTRIBUTION_RUNS  ((size_t)1 << 26)
 #define SONDE_ATTRIBUTION_NAMES ((size_t)1 << 21)
 
-/* Reads the trace; slice_bytes is as of a map's options, 0. NULL: nothing in it
- * says more than events do, or there is no memory. */
+/* Reads what the trace has of a machine; slice_bytes is as of a map's options, 0.
+ * NULL: nothing in it says more than events do, or there is no memory. */
 struct sonde_attribution *sonde_attribution_new(struct sonde_trace *trace,
+						size_t machine,
 						uint64_t slice_bytes);
 void sonde_attribution_free(struct sonde_attribution *attribution);
 

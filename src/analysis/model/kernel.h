@@ -62,7 +62,8 @@
  * Tables have limits; what doesn't fit is counted (left_out) and reported.
  * Threads: 300 bytes each. Threads that come and go under one id are one.
  *
- * Several traces read together are taken for one machine's.
+ * Several traces read together are taken for one machine's: whoever has those of
+ * several asks for one's streams (the map options' `streams`), or opens them apart.
  */
 #ifndef ANALYSIS_MODEL_KERNEL_H
 #define ANALYSIS_MODEL_KERNEL_H

@@ -99,6 +99,7 @@ static int add_problem(struct sonde_model_tables *tables, int32_t cpu,
 }
 
 static int read_problems(struct sonde_trace *trace,
+			 const struct sonde_map_options *options,
 			 struct sonde_model_tables *tables)
 {
 	struct sonde_problem problem;
@@ -112,6 +113,9 @@ static int read_problems(struct sonde_trace *trace,
 			continue;
 		if (problem.stream)
 			sonde_stream_get_info(problem.stream, &info);
+		if (problem.stream &&
+		    !sonde_map_reads(trace, options, info.source))
+			continue;
 		if (!problem.stream ||
 		    losses_is_kernel(trace, tables, info.source))
 			error = add_problem(tables, info.cpu, &problem);
@@ -123,6 +127,7 @@ static int read_problems(struct sonde_trace *trace,
 
 /* From the earliest begin to the latest end of each CPU's streams. */
 static void read_spans(struct sonde_trace *trace,
+		       const struct sonde_map_options *options,
 		       struct sonde_model_tables *tables)
 {
 	for (size_t i = 0; i < tables->nr_cpus; i++)
@@ -137,6 +142,7 @@ static void read_spans(struct sonde_trace *trace,
 		sonde_stream_get_info(sonde_trace_stream(trace, i), &info);
 		if (info.cpu < 0 || (size_t)info.cpu >= tables->nr_cpus ||
 		    info.begin > info.end ||
+		    !sonde_map_reads(trace, options, info.source) ||
 		    !losses_is_kernel(trace, tables, info.source))
 			continue;
 		span = &tables->cpus[info.cpu];
@@ -162,6 +168,7 @@ static size_t count_cpus(struct sonde_trace *trace)
 }
 
 int sonde_model_losses_read(struct sonde_trace *trace,
+			    const struct sonde_map_options *options,
 			    struct sonde_model_tables *tables)
 {
 	int error;
@@ -172,8 +179,8 @@ int sonde_model_losses_read(struct sonde_trace *trace,
 		return -ENOMEM;
 	tables->other.begin_ns = INT64_MIN;
 	tables->other.end_ns = INT64_MAX;
-	read_spans(trace, tables);
-	error = read_problems(trace, tables);
+	read_spans(trace, options, tables);
+	error = read_problems(trace, options, tables);
 	if (error)
 		return error;
 	join_losses(&tables->losses);

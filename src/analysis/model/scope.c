@@ -119,6 +119,7 @@ static int find_members(struct sonde_trace *trace,
 	if (err)
 		return err;
 	sonde_map_options_init(&all);
+	all.streams = options->streams;
 	all.threads = options->threads;
 	all.slice_bytes = options->slice_bytes;
 	all.unmerged = true;
@@ -171,6 +172,7 @@ static int add_root(const struct sonde_source *source,
 
 /* Where one of several traces is everybody's, all are. */
 static int read_sources(struct sonde_trace *trace,
+			const struct sonde_map_options *options,
 			struct sonde_model_scope *scope)
 {
 	size_t nr_programs = 0;
@@ -183,7 +185,8 @@ static int read_sources(struct sonde_trace *trace,
 		const char *domain = sonde_source_env(source, "domain");
 		const char *whose = sonde_source_env(source, "kernel_scope");
 
-		if (!domain || strcmp(domain, "kernel") != 0)
+		if (!domain || strcmp(domain, "kernel") != 0 ||
+		    !sonde_map_reads(trace, options, source))
 			continue;
 		nr_kernels++;
 		err = add_own(source, &scope->own);
@@ -212,7 +215,7 @@ int sonde_model_scope_read(struct sonde_trace *trace,
 			SONDE_MODEL_THREADS);
 	sonde_hash_init(&ret_scope->own, sizeof(struct member),
 			SONDE_MODEL_THREADS);
-	err = read_sources(trace, ret_scope);
+	err = read_sources(trace, options, ret_scope);
 	if (!err && ret_scope->whose == SONDE_WHOSE_PROGRAM)
 		err = find_members(trace, options, ret_scope);
 	return err;

@@ -212,6 +212,7 @@ void sonde_model_tables_unbind(struct sonde_model_tables *tables);
 /* Losses and spans, from the trace's problems and streams (losses.c). 0 or
  * -ENOMEM. */
 int sonde_model_losses_read(struct sonde_trace *trace,
+			    const struct sonde_map_options *options,
 			    struct sonde_model_tables *tables);
 void sonde_model_losses_free(struct sonde_model_tables *tables);
 static inline const struct sonde_cpu_span *

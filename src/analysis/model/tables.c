@@ -12,15 +12,17 @@
 #include "reader/reader.h"
 
 /* Task states got other numbers with Linux 4.14. */
-static bool has_old_states(struct sonde_trace *trace)
+static bool has_old_states(const struct sonde_trace *trace,
+			   const struct sonde_map_options *options)
 {
 	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
-		const char *text = sonde_source_env(
-			sonde_trace_source(trace, i), "kernel_release");
+		const struct sonde_source *source =
+			sonde_trace_source(trace, i);
+		const char *text = sonde_source_env(source, "kernel_release");
 		uint64_t major = 0;
 		uint64_t minor = 0;
 
-		if (!text)
+		if (!text || !sonde_map_reads(trace, options, source))
 			continue;
 		(void)sonde_number_take(&text, 10, UINT32_MAX, &major);
 		return major < 4 ||
@@ -32,13 +34,15 @@ static bool has_old_states(struct sonde_trace *trace)
 }
 
 /* Ours say whether all switches were asked for; others are taken to have. */
-static bool has_all_switches(struct sonde_trace *trace)
+static bool has_all_switches(const struct sonde_trace *trace,
+			     const struct sonde_map_options *options)
 {
 	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
 		const struct sonde_source *source =
 			sonde_trace_source(trace, i);
 
-		if (sonde_source_env(source, "kernel_source") &&
+		if (sonde_map_reads(trace, options, source) &&
+		    sonde_source_env(source, "kernel_source") &&
 		    !sonde_source_env(source, "kernel_switches"))
 			return false;
 	}
@@ -81,12 +85,12 @@ int sonde_model_tables_new(struct sonde_trace *trace, unsigned int wants,
 	if (error)
 		return error;
 	tables->filter = options->filter;
-	tables->old_states = has_old_states(trace);
-	tables->has_all_switches = has_all_switches(trace);
+	tables->old_states = has_old_states(trace, options);
+	tables->has_all_switches = has_all_switches(trace, options);
 	set_span(trace, options, tables);
 	error = sonde_model_scope_read(trace, options, &tables->scope);
 	if (!error)
-		error = sonde_model_losses_read(trace, tables);
+		error = sonde_model_losses_read(trace, options, tables);
 	if (error) {
 		sonde_model_tables_free(tables);
 		return error;

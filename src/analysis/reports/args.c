@@ -35,13 +35,13 @@ size_t sonde_analysis_rows(const struct sonde_analysis_args *args,
 const char *sonde_analysis_thread_name(const struct sonde_analysis_args *args,
 				       int32_t tid)
 {
-	return sonde_attribution_last_name(sonde_trace_attribution(args->trace),
-					   tid);
+	return sonde_attribution_last_name(
+		sonde_trace_attribution(args->trace, 0), tid);
 }
 
 bool sonde_analysis_has_names(const struct sonde_analysis_args *args)
 {
-	return sonde_trace_attribution(args->trace) != NULL;
+	return sonde_trace_attribution(args->trace, 0) != NULL;
 }
 
 int sonde_analysis_fail(struct sonde_analysis_args *args, int err,

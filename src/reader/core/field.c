@@ -445,21 +445,32 @@ static int32_t number_of(const struct sonde_event *event,
 }
 
 const struct sonde_attribution *
-sonde_trace_attribution(struct sonde_trace *trace)
+sonde_trace_attribution(struct sonde_trace *trace, size_t machine)
 {
+	struct sonde_trace_machine *of = &trace->machines[machine];
+
 	/* Pairs with the release below: all that it points to. */
-	if (sonde_load_acquire(&trace->attribution_made))
-		return trace->attribution;
+	if (sonde_load_acquire(&of->attribution_made))
+		return of->attribution;
 	pthread_mutex_lock(&trace->attribution_mutex);
-	if (!trace->attribution_made) {
+	if (!of->attribution_made) {
 		if (trace->attributor)
-			trace->attribution = trace->attributor->make(trace);
+			of->attribution =
+				trace->attributor->make(trace, machine);
 		/* Pairs with the acquire in sonde_trace_attribution: what
 		 * make() made. */
-		sonde_store_release(&trace->attribution_made, true);
+		sonde_store_release(&of->attribution_made, true);
 	}
 	pthread_mutex_unlock(&trace->attribution_mutex);
-	return trace->attribution;
+	return of->attribution;
+}
+
+/* What is known of the machine that the event is of; NULL: nothing. */
+static const struct sonde_attribution *
+attribution_of(const struct sonde_event *event)
+{
+	return sonde_trace_attribution(event->stream->trace,
+				       event->stream->source->machine);
 }
 
 int32_t sonde_event_own_tid(const struct sonde_event *event)
@@ -480,25 +491,26 @@ int32_t sonde_event_tid(const struct sonde_event *event)
 {
 	struct sonde_trace *trace = event->stream->trace;
 	int32_t tid = sonde_event_own_tid(event);
+	const struct sonde_attribution *attribution;
 
 	if (tid >= 0)
 		return tid;
-	return sonde_trace_attribution(trace) ?
-		       trace->attributor->tid(trace->attribution, event) :
-		       -1;
+	attribution = attribution_of(event);
+	return attribution ? trace->attributor->tid(attribution, event) : -1;
 }
 
 int32_t sonde_event_pid(const struct sonde_event *event)
 {
 	struct sonde_trace *trace = event->stream->trace;
 	int32_t pid = sonde_event_own_pid(event);
+	const struct sonde_attribution *attribution;
 
 	if (pid >= 0)
 		return pid;
-	return sonde_trace_attribution(trace) ?
-		       trace->attributor->pid(trace->attribution,
-					      sonde_event_tid(event)) :
-		       -1;
+	attribution = attribution_of(event);
+	return attribution ? trace->attributor->pid(attribution,
+						    sonde_event_tid(event)) :
+			     -1;
 }
 
 int sonde_event_own_procname(const struct sonde_event *event,
@@ -530,12 +542,14 @@ int sonde_event_procname(const struct sonde_event *event,
 			 struct sonde_value *ret_value)
 {
 	struct sonde_trace *trace = event->stream->trace;
+	const struct sonde_attribution *attribution;
 	const char *name = NULL;
 
 	if (!sonde_event_own_procname(event, ret_value))
 		return 0;
-	if (sonde_trace_attribution(trace))
-		name = trace->attributor->name(trace->attribution, event,
+	attribution = attribution_of(event);
+	if (attribution)
+		name = trace->attributor->name(attribution, event,
 					       sonde_event_tid(event));
 	return known_text(name, ret_value);
 }
@@ -543,8 +557,7 @@ int sonde_event_procname(const struct sonde_event *event,
 int32_t sonde_event_ppid(const struct sonde_event *event)
 {
 	struct sonde_trace *trace = event->stream->trace;
-	const struct sonde_attribution *attribution =
-		sonde_trace_attribution(trace);
+	const struct sonde_attribution *attribution = attribution_of(event);
 	int32_t ppid = -1;
 
 	/* A dump tells it of each thread, the recorder of the process. */
@@ -561,10 +574,11 @@ int sonde_event_cgroup(const struct sonde_event *event,
 		       struct sonde_value *ret_value)
 {
 	struct sonde_trace *trace = event->stream->trace;
+	const struct sonde_attribution *attribution = attribution_of(event);
 	const char *path = NULL;
 
-	if (sonde_trace_attribution(trace))
-		path = trace->attributor->cgroup(trace->attribution, event,
+	if (attribution)
+		path = trace->attributor->cgroup(attribution, event,
 						 sonde_event_pid(event));
 	return known_text(path, ret_value);
 }

@@ -538,3 +538,15 @@ int sonde_map(struct sonde_trace *trace,
 		err = ops->end(whole);
 	return err;
 }
+
+bool sonde_map_reads(const struct sonde_trace *trace,
+		     const struct sonde_map_options *options,
+		     const struct sonde_source *source)
+{
+	if (!options->streams)
+		return true;
+	for (size_t i = 0; i < trace->nr_streams; i++)
+		if (options->streams[i] && trace->streams[i]->source == source)
+			return true;
+	return false;
+}

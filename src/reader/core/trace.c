@@ -76,8 +76,9 @@ void sonde_trace_close(struct sonde_trace *trace)
 	}
 	for (size_t i = 0; i < trace->nr_sources; i++)
 		sonde_schema_free(trace->sources[i]->schema);
-	if (trace->attribution)
-		trace->attributor->free(trace->attribution);
+	for (size_t i = 0; i < trace->nr_machines; i++)
+		if (trace->machines[i].attribution)
+			trace->attributor->free(trace->machines[i].attribution);
 	(void)pthread_mutex_destroy(&trace->attribution_mutex);
 	sonde_problems_free(trace->problems);
 	sonde_pool_fini(&trace->pool);
@@ -491,12 +492,50 @@ static void take_range(struct sonde_stream *stream)
 	}
 }
 
+/* The one of that name; the first one has the first name there is. */
+static size_t machine_of(struct sonde_trace *trace,
+			 const struct sonde_source *source)
+{
+	const char *host = sonde_source_env(source, "hostname");
+
+	if (!host || !*host)
+		return 0;
+	for (size_t i = 0; i < trace->nr_machines; i++) {
+		struct sonde_trace_machine *machine = &trace->machines[i];
+
+		if (!*machine->host)
+			machine->host = host;
+		if (!strcmp(machine->host, host))
+			return i;
+	}
+	trace->machines[trace->nr_machines].host = host;
+	return trace->nr_machines++;
+}
+
+static int find_machines(struct sonde_trace *trace)
+{
+	trace->machines = sonde_pool_get(&trace->pool, trace->nr_sources + 1,
+					 sizeof(*trace->machines));
+	if (!trace->machines)
+		return -ENOMEM;
+	trace->nr_machines = 1;
+	trace->machines[0].host = "";
+	for (size_t i = 0; i < trace->nr_sources; i++)
+		trace->sources[i]->machine =
+			machine_of(trace, trace->sources[i]);
+	return 0;
+}
+
 int sonde_trace_finish(struct sonde_trace *trace)
 {
+	int err = find_machines(trace);
+
+	if (err)
+		return err;
 	for (size_t i = 0; i < trace->nr_streams; i++) {
 		struct sonde_stream *stream = trace->streams[i];
-		int err = sonde_packets_measure(stream);
 
+		err = sonde_packets_measure(stream);
 		if (err)
 			return err;
 		take_range(stream);

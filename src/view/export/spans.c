@@ -17,51 +17,23 @@
 
 #include "base/grow.h"
 #include "base/port.h"
+#include "reader/reader.h"
 
-/* Sources with the same host name, and when events were lost there: losses
- * begin and end at `times`, of which `passed` are over. */
+/* When events were lost on a machine (reader/reader.h): losses begin and end at
+ * `times`, of which `passed` are over. */
 struct sonde_machine {
-	const char *host; /* NULL: unknown, all such are one */
-	int64_t *times;   /* sorted */
+	int64_t *times; /* sorted */
 	size_t nr_times, room;
 	uint32_t passed;
 };
 
-static const char *host_of(const struct sonde_source *source)
-{
-	return sonde_source_env(source, "hostname");
-}
-
-static struct sonde_machine *find_machine(const struct sonde_spans *spans,
-					  const struct sonde_source *source)
-{
-	const char *host = host_of(source);
-
-	for (size_t i = 0; i < spans->nr_machines; i++) {
-		const char *other = spans->machines[i].host;
-
-		if (host == other || (host && other && !strcmp(host, other)))
-			return &spans->machines[i];
-	}
-	return NULL;
-}
-
-static int find_machines(struct sonde_spans *spans,
+static int make_machines(struct sonde_spans *spans,
 			 const struct sonde_trace *trace)
 {
-	size_t nr = sonde_trace_nr_sources(trace);
-
-	spans->machines = calloc(nr + 1, sizeof(*spans->machines));
+	spans->machines = calloc(trace->nr_machines, sizeof(*spans->machines));
 	if (!spans->machines)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
-		const struct sonde_source *source =
-			sonde_trace_source(trace, i);
-
-		if (!find_machine(spans, source))
-			spans->machines[spans->nr_machines++].host =
-				host_of(source);
-	}
+	spans->nr_machines = trace->nr_machines;
 	return 0;
 }
 
@@ -96,9 +68,7 @@ static int find_losses(struct sonde_spans *spans,
 		    !problem.stream)
 			continue;
 		sonde_stream_get_info(problem.stream, &info);
-		machine = find_machine(spans, info.source);
-		if (!machine)
-			continue;
+		machine = &spans->machines[info.source->machine];
 		if (spans_add_time(machine, problem.begin) != 0 ||
 		    spans_add_time(machine, problem.end) != 0)
 			return -ENOMEM;
@@ -146,8 +116,7 @@ static void look_at_stream(struct sonde_spans *spans,
 	sonde_stream_get_info(stream, &info);
 	spans->stream = stream;
 	spans->stream_index = (int32_t)info.index;
-	spans->machine =
-		(uint32_t)(find_machine(spans, info.source) - spans->machines);
+	spans->machine = (uint32_t)info.source->machine;
 }
 
 static struct sonde_track *track_of(struct sonde_spans *spans,
@@ -352,7 +321,7 @@ int sonde_spans_init(struct sonde_spans *spans,
 	if (err == 0)
 		err = sonde_pairs_init(&spans->pairs, config, &spans->names);
 	if (err == 0)
-		err = find_machines(spans, config->trace);
+		err = make_machines(spans, config->trace);
 	if (err == 0)
 		err = find_losses(spans, config->trace);
 	return err;

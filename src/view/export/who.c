@@ -34,7 +34,8 @@ void sonde_who_thread_name(const struct sonde_event *event, bool is_its,
 		(void)sonde_value_utf8(&value, to, size - 1);
 		return;
 	}
-	attribution = sonde_trace_attribution(event->stream->trace);
+	attribution = sonde_trace_attribution(event->stream->trace,
+					      event->stream->source->machine);
 	name = sonde_attribution_last_name(attribution, tid);
 	(void)snprintf(to, size, "%s", name ? name : "");
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "reader/reader.h"
 #include "view/index/build.h"
 #include "view/index/cells.h"
 #include "view/index/locks.h"
@@ -169,22 +170,10 @@ static int build_passes(struct sonde_view_index *index,
 	return err;
 }
 
-/* Whether the traces are of several machines, whose CPUs and threads have the same
- * numbers. */
+/* Machines' CPUs and threads have the same numbers. */
 static bool has_several_hosts(const struct sonde_trace *trace)
 {
-	const char *first = NULL;
-
-	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
-		const char *host = sonde_source_env(
-			sonde_trace_source(trace, i), "hostname");
-
-		if (first && host && strcmp(first, host) != 0)
-			return true;
-		if (host)
-			first = host;
-	}
-	return false;
+	return trace->nr_machines > 1;
 }
 
 static int build_rows(struct sonde_view_index *index,

@@ -511,8 +511,8 @@ static void one_slice_and_many_say_the_same_with_a_filter(void **unused)
 static size_t check_attribution(struct sonde_trace *trace)
 {
 	struct sonde_attribution *one =
-		sonde_attribution_new(trace, UINT64_MAX);
-	struct sonde_attribution *many = sonde_attribution_new(trace, 1);
+		sonde_attribution_new(trace, 0, UINT64_MAX);
+	struct sonde_attribution *many = sonde_attribution_new(trace, 0, 1);
 	const struct sonde_event *event;
 	struct sonde_cursor *cursor;
 	size_t nr_unknown = 0;
