@@ -476,6 +476,42 @@ int sonde_read_open(struct sonde_read *read, int argc, char **argv,
 	return status;
 }
 
+int sonde_read_machine(const struct sonde_read *all, size_t machine,
+		       struct sonde_read *ret_one)
+{
+	const struct sonde_trace *trace = all->trace;
+	char **paths = calloc(trace->nr_sources, sizeof(*paths));
+	size_t nr = 0;
+	int status;
+
+	if (!paths) {
+		sonde_complain("no memory left");
+		return EXIT_FAILED;
+	}
+	for (size_t i = 0; i < trace->nr_sources; i++)
+		if (trace->sources[i]->machine == machine)
+			memcpy(&paths[nr++], &trace->sources[i]->path,
+			       sizeof(*paths));
+	*ret_one = *all;
+	ret_one->trace = NULL;
+	ret_one->filter = NULL;
+	ret_one->from_text = ret_one->to_text = ret_one->last_text = NULL;
+	ret_one->output = NULL;
+	ret_one->to = stdout;
+	/* of the one that is open now */
+	sonde_watch_end();
+	sonde_watch_begin(all->command->name, true);
+	status = open_traces(ret_one, paths, nr);
+	free(paths);
+	ret_one->map.from_ns = ret_one->from_ns = all->from_ns;
+	ret_one->map.to_ns = ret_one->to_ns = all->to_ns;
+	if (status) {
+		sonde_watch_end();
+		free_all(ret_one);
+	}
+	return status;
+}
+
 /* ---- what was lost or damaged ---- */
 
 struct losses {

@@ -94,6 +94,11 @@ int sonde_read_option_all(struct sonde_read *read, int argc, char **argv,
  * working directory. -1: go on. Else the exit status: everything has been said and freed. */
 int sonde_read_open(struct sonde_read *read, int argc, char **argv,
 		    int min_traces, int max_traces);
+/* What `all`, which stays open, has of one machine, by itself: with the same
+ * options and span, but for where the result goes. 0, and to be finished; or the
+ * exit status. */
+int sonde_read_machine(const struct sonde_read *all, size_t machine,
+		       struct sonde_read *ret_one);
 /* For commands that don't use sonde_map(): cheap, call it for every few
  * thousand events; not 0: Ctrl-C, stop. */
 int sonde_read_progress(struct sonde_read *read, uint64_t done, uint64_t all);
@@ -108,6 +113,11 @@ int sonde_read_finish(struct sonde_read *read, struct sonde_report *report,
 struct sonde_analysis_args
 sonde_read_args(const struct sonde_read *read,
 		const struct sonde_analysis *analysis);
+/* Runs it: 0; a negative errno; or the exit status, when all was said. */
+int sonde_read_analyse(const struct sonde_read *read,
+		       const struct sonde_analysis *analysis,
+		       struct sonde_analysis_args *args,
+		       struct sonde_report **ret_report);
 /* Runs it and sonde_read_finish()es; the exit status. */
 int sonde_read_report(struct sonde_read *read,
 		      const struct sonde_analysis *analysis,

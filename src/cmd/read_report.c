@@ -43,11 +43,10 @@ sonde_read_args(const struct sonde_read *read,
 	};
 }
 
-/* 0 or a negative errno, or the exit status: all was said. */
-static int analyse(const struct sonde_read *read,
-		   const struct sonde_analysis *analysis,
-		   struct sonde_analysis_args *args,
-		   struct sonde_report **ret_report)
+int sonde_read_analyse(const struct sonde_read *read,
+		       const struct sonde_analysis *analysis,
+		       struct sonde_analysis_args *args,
+		       struct sonde_report **ret_report)
 {
 	int err = sonde_analysis_run(analysis, args, ret_report);
 
@@ -66,7 +65,7 @@ int sonde_read_report(struct sonde_read *read,
 		      struct sonde_analysis_args *args)
 {
 	struct sonde_report *report = NULL;
-	int status = analyse(read, analysis, args, &report);
+	int status = sonde_read_analyse(read, analysis, args, &report);
 
 	/* what is lost and damaged is in the report */
 	read->quiet |= analysis->is_inventory;

@@ -15,8 +15,10 @@
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/newest.h"
+#include "cmd/pager.h"
 #include "cmd/read.h"
 #include "reader/occurring.h"
+#include "reader/reader.h"
 
 static const char usage[] =
 	"sonde report NAME [options] [TRACE...]\n"
@@ -252,8 +254,18 @@ static const struct sonde_class *class_of(const struct sonde_trace *trace,
 	return NULL;
 }
 
+static bool is_fit(const struct sonde_analysis *analysis,
+		   struct sonde_trace *trace)
+{
+	/* Of a kernel's events some may be there, but not those for this: the
+	 * report says which. */
+	return sonde_analysis_applies(analysis, trace, NULL) ||
+	       sonde_analysis_has(trace, analysis->needs);
+}
+
 static int report_analyse(struct sonde_read *read, const struct words *words,
-			  const struct sonde_analysis *analysis)
+			  const struct sonde_analysis *analysis,
+			  struct sonde_report **ret_report)
 {
 	struct sonde_analysis_args args = sonde_read_args(read, analysis);
 	int status;
@@ -268,29 +280,89 @@ static int report_analyse(struct sonde_read *read, const struct words *words,
 	args.over_ns = (int64_t)words->over_us * 1000;
 	args.by_class = class_of(read->trace, words->by);
 	args.key_class = class_of(read->trace, words->list[KEY].text);
-	/* Of a kernel's events some may be there, but not those for this: the
-	 * report says which. */
-	if (!sonde_analysis_applies(analysis, read->trace, NULL) &&
-	    !sonde_analysis_has(read->trace, analysis->needs))
-		return sonde_read_finish(read, NULL, complain_unfit(analysis));
+	if (!is_fit(analysis, read->trace))
+		return complain_unfit(analysis);
 	if (!words->no_names) {
 		args.names = sonde_names_new(read->trace);
 		if (!args.names)
-			return sonde_read_finish(read, NULL, -ENOMEM);
+			return -ENOMEM;
 	}
-	status = sonde_read_report(read, analysis, &args);
+	status = sonde_read_analyse(read, analysis, &args, ret_report);
 	sonde_names_free(args.names);
+	return status;
+}
+
+/* The report; or a negative errno, or the exit status. */
+static int report_make(struct sonde_read *read, struct words *words,
+		       const struct sonde_analysis *analysis,
+		       struct sonde_report **ret_report)
+{
+	int status = sonde_read_expressions(read, words->list, NR_EXPRESSIONS);
+
+	if (!status)
+		status = report_analyse(read, words, analysis, ret_report);
+	sonde_read_expressions_fini(words->list, NR_EXPRESSIONS);
 	return status;
 }
 
 static int report_one(struct sonde_read *read, struct words *words,
 		      const struct sonde_analysis *analysis)
 {
-	int status = sonde_read_expressions(read, words->list, NR_EXPRESSIONS);
+	struct sonde_report *report = NULL;
+	int status = report_make(read, words, analysis, &report);
 
-	status = status ? sonde_read_finish(read, NULL, status) :
-			  report_analyse(read, words, analysis);
-	sonde_read_expressions_fini(words->list, NR_EXPRESSIONS);
+	status = sonde_read_finish(read, report, status);
+	sonde_report_free(report);
+	return status;
+}
+
+/* ---- of several machines ---- */
+
+/* NULL and 0: this one's traces have nothing for it. */
+static int report_machine(struct sonde_read *all, size_t machine,
+			  struct words *words,
+			  const struct sonde_analysis *analysis,
+			  struct sonde_report **ret_report)
+{
+	struct sonde_read one;
+	int status = sonde_read_machine(all, machine, &one);
+
+	if (status)
+		return status;
+	if (is_fit(analysis, one.trace))
+		status = report_make(&one, words, analysis, ret_report);
+	return sonde_read_finish(&one, NULL, status);
+}
+
+/* Each by itself, as threads and CPUs of different ones have the same numbers. */
+static int report_machines(struct sonde_read *read, struct words *words,
+			   const struct sonde_analysis *analysis)
+{
+	size_t nr = read->trace->nr_machines;
+	struct sonde_report **reports = calloc(nr, sizeof(*reports));
+	struct sonde_show_machine *machines = calloc(nr, sizeof(*machines));
+	size_t nr_made = 0;
+	int status = reports && machines ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !status && i < nr; i++) {
+		status = report_machine(read, i, words, analysis, &reports[i]);
+		machines[i].name = read->trace->machines[i].host;
+		machines[i].report = reports[i];
+		nr_made += reports[i] != NULL;
+	}
+	if (!status && !nr_made)
+		status = complain_unfit(analysis);
+	if (!status && !read->output)
+		sonde_pager_begin();
+	if (!status)
+		status = sonde_show_machines(&read->show, machines, nr,
+					     read->to);
+	read->quiet = true; /* each has said what it lacks */
+	status = sonde_read_finish(read, NULL, status);
+	for (size_t i = 0; reports && i < nr; i++)
+		sonde_report_free(reports[i]);
+	free(reports);
+	free(machines);
 	return status;
 }
 
@@ -340,7 +412,11 @@ static int run(int argc, char **argv)
 	}
 	optind++;
 	status = sonde_read_open(&read, argc, argv, 1, 0);
-	return status >= 0 ? status : report_one(&read, &words, analysis);
+	if (status >= 0)
+		return status;
+	return read.trace->nr_machines > 1 ?
+		       report_machines(&read, &words, analysis) :
+		       report_one(&read, &words, analysis);
 }
 
 const struct sonde_command sonde_command_report = {

@@ -386,5 +386,72 @@ def what_is_known_of_events_is_listed():
     sonde("list", "--contexts", "-k", status=2)
 
 
+# ---- several machines ----
+
+def of_another_machine(lacks=()):
+    """The same threads' numbers and times, under other names."""
+    directory = pathlib.Path(made())
+    metadata = directory / "metadata"
+    metadata.write_text(metadata.read_text().replace('"made"', '"other"'))
+    for name in lacks:
+        (directory / name).unlink()
+    for stream in directory.glob("cpu*"):
+        stream.write_bytes(stream.read_bytes().replace(b"server", b"pastor")
+                           .replace(b"worker", b"farmer"))
+    return str(directory)
+
+
+@test
+def each_machine_has_a_report_of_its_own():
+    one, other = made(), of_another_machine(lacks=["cpu1"])
+    for name in ("cputop", "sched", "activity"):
+        machines = report("report", name, one, other)["machines"]
+        same("machines", [m.pop("machine") for m in machines],
+             ["made", "other"])
+        same(name, machines, [report("report", name, one),
+                              report("report", name, other)])
+    text = sonde("report", "cputop", other, one)
+    check(text.startswith("other:\n") and "\nmade:\n" in text, text)
+    check("pastor" in text and "worker" in text, text)
+
+
+@test
+def a_machine_without_events_for_it_is_left_out():
+    one, other = made(), of_another_machine()
+    metadata = pathlib.Path(other) / "metadata"
+    metadata.write_text(metadata.read_text().replace("sched_", "skid__"))
+    (machine,) = report("report", "cputop", one, other)["machines"]
+    same("machine", machine["machine"], "made")
+    done = run(SONDE, "report", "malloc", one, other)
+    check(done.returncode == 1 and "record with --malloc" in done.stderr,
+          f"{done.returncode}: {done.stderr}")
+
+
+@test
+def the_span_is_that_of_all_machines():
+    one, other = made(), of_another_machine()
+    span = ("--from", "+200ns", "--to", "+600ns")
+    machines = report("report", "cputop", *span, one, other)["machines"]
+    for machine, trace in zip(machines, (one, other)):
+        machine.pop("machine")
+        same("cputop", machine, report("report", "cputop", *span, trace))
+
+
+@test
+def events_have_the_threads_of_their_own_machine():
+    one, other = made(), of_another_machine()
+
+    def rows(*traces):
+        return sorted(list(csv.reader(io.StringIO(
+            sonde("export", "--to", "csv", *APP, "--fields",
+                  "procname,tid,cpu", *traces))))[1:])
+
+    check("pastor" in str(rows(other)), str(rows(other)))
+    same("events", rows(one, other), sorted(rows(one) + rows(other)))
+    # What one machine's CPU ran says nothing of the other's.
+    lacking = of_another_machine(lacks=["cpu1"])
+    same("events", rows(lacking, one), sorted(rows(lacking) + rows(one)))
+
+
 install()
 main()

@@ -15,6 +15,7 @@
 #include "analysis/reports/reports.h"
 #include "base/json.h"
 #include "base/port.h"
+#include "reader/reader.h"
 #include "view/http/view.h"
 #include "view/text/json.h"
 #include "view/text/show.h"
@@ -73,6 +74,13 @@ static int run_named(struct sonde_view *view,
 		return sonde_view_fail(error, -ENOENT,
 				       "no report is called '%.100s'", name);
 	err = sonde_view_request_args(view, request, &args, &filter, error);
+	if (!err && args.trace->nr_machines > 1)
+		err = sonde_view_fail(error, -EINVAL,
+				      "the traces are of several machines, "
+				      "whose threads may have the same "
+				      "numbers: open each by itself, or ask "
+				      "'sonde report %s'",
+				      name);
 	args.limit = limit;
 	if (!err) {
 		err = sonde_analysis_run(analysis, &args, ret_report);

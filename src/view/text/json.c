@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #include "base/json.h"
+#include "view/text/show.h"
 
 #define KEY_SIZE 128
 
@@ -190,16 +191,42 @@ static void show_notes(struct sonde_json *json,
 	}
 }
 
+/* `machine` NULL: of none. */
+static void show_report(struct sonde_json *json, const char *machine,
+			const struct sonde_report *report)
+{
+	struct sonde_section section;
+
+	sonde_json_open(json, NULL, '{');
+	if (machine)
+		sonde_json_put_text(json, "machine", machine);
+	sonde_json_put_text(json, "report", sonde_report_key(report));
+	for (size_t i = 0; sonde_report_section(report, i, &section); i++)
+		show_section(json, &section);
+	show_notes(json, report);
+	sonde_json_close(json, '}');
+}
+
 void sonde_show_json(const struct sonde_report *report, FILE *to)
 {
 	struct sonde_json json = sonde_json_to_file(to);
-	struct sonde_section section;
+
+	show_report(&json, NULL, report);
+	(void)fputc('\n', to);
+}
+
+void sonde_show_json_machines(const struct sonde_show_machine *machines,
+			      size_t nr, FILE *to)
+{
+	struct sonde_json json = sonde_json_to_file(to);
 
 	sonde_json_open(&json, NULL, '{');
-	sonde_json_put_text(&json, "report", sonde_report_key(report));
-	for (size_t i = 0; sonde_report_section(report, i, &section); i++)
-		show_section(&json, &section);
-	show_notes(&json, report);
+	sonde_json_open(&json, "machines", '[');
+	for (size_t i = 0; i < nr; i++)
+		if (machines[i].report)
+			show_report(&json, machines[i].name,
+				    machines[i].report);
+	sonde_json_close(&json, ']');
 	sonde_json_close(&json, '}');
 	(void)fputc('\n', to);
 }

@@ -8,6 +8,7 @@
 #include "analysis/report.h"
 
 struct sonde_json;
+struct sonde_show_machine;
 
 /* A key's unit: "ns", "bytes"; "". */
 const char *sonde_show_json_unit(enum sonde_cell cell);
@@ -16,5 +17,7 @@ void sonde_show_json_value(struct sonde_json *json, const char *key,
 			   enum sonde_cell cell,
 			   const struct sonde_cell_value *value);
 void sonde_show_json(const struct sonde_report *report, FILE *to);
+void sonde_show_json_machines(const struct sonde_show_machine *machines,
+			      size_t nr, FILE *to);
 
 #endif /* VIEW_TEXT_JSON_H */

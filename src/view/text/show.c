@@ -550,6 +550,13 @@ static int show_text(const struct printer *printer,
 	return err;
 }
 
+static int show_end(FILE *to, int err)
+{
+	if (!err && (fflush(to) || ferror(to)))
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
 int sonde_show_report(const struct sonde_show *show,
 		      const struct sonde_report *report, FILE *to)
 {
@@ -561,7 +568,26 @@ int sonde_show_report(const struct sonde_show *show,
 		sonde_show_json(report, to);
 	else
 		err = show_text(&printer, report);
-	if (!err && (fflush(to) || ferror(to)))
-		err = errno ? -errno : -EIO;
-	return err;
+	return show_end(to, err);
+}
+
+int sonde_show_machines(const struct sonde_show *show,
+			const struct sonde_show_machine *machines, size_t nr,
+			FILE *to)
+{
+	struct printer printer = { .show = show, .to = to };
+	int err = 0;
+
+	errno = 0;
+	if (show->json)
+		sonde_show_json_machines(machines, nr, to);
+	for (size_t i = 0; !err && i < nr && !show->json; i++) {
+		if (!machines[i].report)
+			continue;
+		(void)fprintf(to, "%s%s%s:\n", show->colour ? BOLD : "",
+			      machines[i].name, show->colour ? PLAIN : "");
+		err = show_text(&printer, machines[i].report);
+		(void)putc('\n', to);
+	}
+	return show_end(to, err);
 }

@@ -28,6 +28,15 @@ void sonde_show_init(struct sonde_show *show, FILE *to);
 int sonde_show_report(const struct sonde_show *show,
 		      const struct sonde_report *report, FILE *to);
 
+/* The same report about each of several machines. */
+struct sonde_show_machine {
+	const char *name;
+	const struct sonde_report *report; /* NULL: it has none */
+};
+int sonde_show_machines(const struct sonde_show *show,
+			const struct sonde_show_machine *machines, size_t nr,
+			FILE *to);
+
 /* One cell as text, e.g. "1.25 ms"; what snprintf() would return. */
 int sonde_show_cell(enum sonde_cell cell, const struct sonde_cell_value *value,
 		    char *to, size_t size);
