@@ -120,6 +120,13 @@ static void compare_bounds(struct comparison *comparison,
 			       (unsigned long long)now->count);
 }
 
+static const char *diff_word(const struct sonde_class *cls)
+{
+	return cls->kind == SONDE_KIND_STRUCT  ? "structure" :
+	       cls->kind == SONDE_KIND_VARIANT ? "variant" :
+						 cls->c_type;
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_GENERATE_NEST */
 static void compare_classes(struct comparison *comparison,
 			    const struct sonde_class *old,
@@ -128,10 +135,10 @@ static void compare_classes(struct comparison *comparison,
 	if (old->kind != now->kind ||
 	    sonde_class_is_bytes(old) != sonde_class_is_bytes(now)) {
 		say_difference(comparison, false, "another type: %s, now %s",
-			       old->c_type, now->c_type);
+			       diff_word(old), diff_word(now));
 		return;
 	}
-	if (old->kind == SONDE_KIND_STRUCT) {
+	if (sonde_generate_is_group(old)) {
 		compare_fields(comparison, old, now);
 		return;
 	}

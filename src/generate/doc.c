@@ -29,7 +29,7 @@ static void put_extent(const struct sonde_class *cls, FILE *to)
 		(void)fprintf(to, ", at most %" PRIu64 " bytes", cls->count);
 	if (cls->value_bits)
 		(void)fprintf(to, ", %u bits", cls->value_bits);
-	if (cls->kind == SONDE_KIND_STRUCT || cls->nr_labels || cls->nr_members)
+	if (sonde_generate_is_group(cls) || cls->nr_labels || cls->nr_members)
 		return;
 	if (cls->base == 16)
 		(void)fputs(", hexadecimal", to);
@@ -120,7 +120,11 @@ void sonde_generate_doc(const struct sonde_generate_model *model, FILE *to)
 	     type = type->next) {
 		(void)fprintf(to, "## Type `%s`\n\n", type->name);
 		doc_put_about(type->about, to);
-		if (type->cls->kind == SONDE_KIND_STRUCT)
+		if (type->cls->kind == SONDE_KIND_VARIANT)
+			(void)fputs("One of these, or none, as the field "
+				    "before it says, `..._tag`.\n\n",
+				    to);
+		if (sonde_generate_is_group(type->cls))
 			doc_put_fields(model, type->cls, to);
 		else
 			doc_put_labels(type->cls, to);

@@ -5,7 +5,9 @@
  * Each structure is a structure of C, each enumeration's labels are constants,
  * and each event is one static inline function, whose body is one tracepoint:
  * the same that a user would write, so that it costs the same. A function that
- * nobody calls leaves nothing.
+ * nobody calls leaves nothing. A variant is a structure of a union of its
+ * options and `which` of them is there, a constant; the lengths of options stand
+ * outside of the union.
  *
  * Recursion is bounded by SONDE_GENERATE_NEST.
  */
@@ -88,21 +90,30 @@ static bool header_is_constant(const struct sonde_class *cls, size_t i)
 	return true;
 }
 
+/* `value` NULL: the next one. */
+static void put_constant(const struct sonde_generate_named *type,
+			 const char *name, const int64_t *value, FILE *to)
+{
+	(void)fputc('\t', to);
+	put_upper(type->provider, to);
+	(void)fputc('_', to);
+	put_upper(type->name, to);
+	(void)fputc('_', to);
+	put_upper(name, to);
+	if (value)
+		(void)fprintf(to, " = %" PRId64, *value);
+	(void)fputs(",\n", to);
+}
+
 static void put_constants(const struct sonde_generate_named *type, FILE *to)
 {
 	const struct sonde_class *cls = type->cls;
 
 	for (size_t i = 0; i < cls->nr_labels; i++) {
-		if (!header_is_constant(cls, i))
-			continue;
-		(void)fputc('\t', to);
-		put_upper(type->provider, to);
-		(void)fputc('_', to);
-		put_upper(type->name, to);
-		(void)fputc('_', to);
-		put_upper(cls->labels[i].name, to);
-		(void)fprintf(to, " = %" PRId64 ",\n",
-			      (int64_t)cls->labels[i].low);
+		const int64_t value = (int64_t)cls->labels[i].low;
+
+		if (header_is_constant(cls, i))
+			put_constant(type, cls->labels[i].name, &value, to);
 	}
 }
 
@@ -136,7 +147,7 @@ static void header_put_variable(const struct sonde_member *member,
 			      member->name, cls->count);
 		return;
 	}
-	if (cls->kind == SONDE_KIND_STRUCT && argument) {
+	if (sonde_generate_is_group(cls) && argument) {
 		(void)fprintf(to, "const %s *%s", cls->c_type, member->name);
 		return;
 	}
@@ -145,23 +156,53 @@ static void header_put_variable(const struct sonde_member *member,
 	(void)fprintf(to, "%s%s%s", cls->c_type, star ? "" : " ", member->name);
 }
 
-static void header_put_struct(const struct sonde_generate_named *type, FILE *to)
+static void header_put_member(const struct sonde_class *cls, size_t i,
+			      const char *indent, FILE *to)
+{
+	if (sonde_generate_is_made(cls, i)) {
+		(void)fprintf(to, "%ssize_t %s;\n", indent,
+			      cls->members[i].name);
+		return;
+	}
+	header_put_about(indent, cls->members[i].about, to);
+	(void)fputs(indent, to);
+	header_put_variable(&cls->members[i], false, to);
+	(void)fputs(";\n", to);
+}
+
+static void put_which(const struct sonde_generate_named *type, FILE *to)
 {
 	const struct sonde_class *cls = type->cls;
 
-	(void)fprintf(to, "%s {\n", cls->c_type);
-	for (size_t i = 0; i < cls->nr_members; i++) {
-		if (sonde_generate_is_made(cls, i)) {
-			(void)fprintf(to, "\tsize_t %s;\n",
-				      cls->members[i].name);
-			continue;
-		}
-		header_put_about("\t", cls->members[i].about, to);
-		(void)fputc('\t', to);
-		header_put_variable(&cls->members[i], false, to);
-		(void)fputs(";\n", to);
-	}
+	(void)fprintf(to, "enum %s_%s_which {\n", type->provider, type->name);
+	for (size_t i = 0; i < cls->nr_members; i++)
+		if (!sonde_generate_is_made(cls, i))
+			put_constant(type, cls->members[i].name, NULL, to);
+	put_constant(type, "none", NULL, to);
 	(void)fputs("};\n", to);
+}
+
+static void header_put_compound(const struct sonde_generate_named *type,
+				FILE *to)
+{
+	const struct sonde_class *cls = type->cls;
+	bool variant = cls->kind == SONDE_KIND_VARIANT;
+
+	if (variant)
+		put_which(type, to);
+	(void)fprintf(to, "%s {\n", cls->c_type);
+	if (variant)
+		(void)fprintf(to, "\tenum %s_%s_which which;\n", type->provider,
+			      type->name);
+	for (size_t i = 0; i < cls->nr_members; i++)
+		if (!variant || sonde_generate_is_made(cls, i))
+			header_put_member(cls, i, "\t", to);
+	if (variant)
+		(void)fputs("\tunion {\n", to);
+	for (size_t i = 0; variant && i < cls->nr_members; i++)
+		if (!sonde_generate_is_made(cls, i))
+			header_put_member(cls, i, "\t\t", to);
+	(void)fprintf(to, "%s};\n", variant ? "\t};\n" : "");
 }
 
 /* Headers that include the same file have the same types: each once. */
@@ -171,8 +212,8 @@ static void header_put_type(const struct sonde_generate_named *type, FILE *to)
 		      "#ifndef SONDE_TYPE_%s_%s\n#define SONDE_TYPE_%s_%s\n",
 		      type->provider, type->name, type->provider, type->name);
 	header_put_about("", type->about, to);
-	if (type->cls->kind == SONDE_KIND_STRUCT)
-		header_put_struct(type, to);
+	if (sonde_generate_is_group(type->cls))
+		header_put_compound(type, to);
 	else
 		put_enum(type, to);
 	(void)fputs("#endif\n\n", to);
@@ -214,6 +255,8 @@ static const char *header_form_of(const struct sonde_class *cls)
 {
 	if (cls->kind == SONDE_KIND_STRUCT)
 		return "struct";
+	if (cls->kind == SONDE_KIND_VARIANT)
+		return "variant";
 	if (cls->kind == SONDE_KIND_ARRAY)
 		return cls->members[0].cls->is_char ? "text" : "array";
 	if (cls->kind == SONDE_KIND_SEQUENCE)
@@ -261,9 +304,11 @@ static void header_put_fields(const struct sonde_class *group,
 			continue;
 		(void)fprintf(to, ",\n%*ssonde_%s(%s", 4 * (depth + 3), "",
 			      header_form_of(member->cls), member->name);
-		if (member->cls->kind == SONDE_KIND_STRUCT) {
+		if (sonde_generate_is_group(member->cls)) {
 			(void)snprintf(inner, sizeof(inner), "%s%s%s", before,
 				       member->name, depth ? "." : "->");
+			if (member->cls->kind == SONDE_KIND_VARIANT)
+				(void)fprintf(to, ", %swhich", inner);
 			header_put_fields(member->cls, inner, depth + 1, to);
 		} else {
 			(void)fprintf(to, ", %s%s", before, member->name);

@@ -14,6 +14,7 @@
 #include "base/sum.h"
 #include "ctf/language.h"
 #include "generate/model.h"
+#include "generate/words.h"
 #include "types/build.h"
 #include "types/desc.h"
 
@@ -72,6 +73,30 @@ static void build_elements(struct sonde_build *build, const char *name,
 				 number_field(element));
 }
 
+/* Of an option's position, as a tracepoint has it. */
+static void build_tag(struct sonde_build *build, const char *name,
+		      const struct sonde_class *cls)
+{
+	struct sonde_build_label labels[SONDE_GENERATE_OPTIONS + 1];
+	char tag[SONDE_GENERATE_NAME_MAX + 8];
+	size_t nr = 0;
+
+	for (size_t i = 0; i < cls->nr_members; i++) {
+		if (sonde_generate_is_made(cls, i))
+			continue;
+		labels[nr] = (struct sonde_build_label){
+			.first = (int64_t)nr,
+			.last = (int64_t)nr,
+			.text = cls->members[i].name,
+		};
+		nr++;
+	}
+	labels[nr] =
+		(struct sonde_build_label){ (int64_t)nr, (int64_t)nr, "none" };
+	(void)snprintf(tag, sizeof(tag), "%s_tag", name);
+	sonde_build_enum(build, tag, 8, 0, labels, nr + 1);
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_GENERATE_NEST */
 static void build_members(struct sonde_build *build,
 			  const struct sonde_class *group)
@@ -86,6 +111,14 @@ static void build_members(struct sonde_build *build,
 		if (cls->kind == SONDE_KIND_STRUCT) {
 			begun = sonde_build_struct(build, name);
 			build_members(build, cls);
+			sonde_build_struct_end(build, begun);
+		} else if (cls->kind == SONDE_KIND_VARIANT) {
+			build_tag(build, name, cls);
+			begun = sonde_build_variant(build, name);
+			build_members(build, cls);
+			sonde_build_plain(build, "none",
+					  (struct sonde_desc_field){
+						  .kind = SONDE_TYPE_STRUCT });
 			sonde_build_struct_end(build, begun);
 		} else if (cls->kind == SONDE_KIND_STRING) {
 			sonde_build_plain(build, name,

@@ -571,6 +571,11 @@ static int model_make_field(struct maker *maker,
 	return model_add_field(maker, node, group, named->cls, false);
 }
 
+static bool model_has_variant(const struct sonde_class *group, size_t i)
+{
+	return group->members[i].cls->kind == SONDE_KIND_VARIANT;
+}
+
 /* NULL: said. */
 static struct sonde_class *make_fields(struct maker *maker,
 				       const struct sonde_generate_node *node)
@@ -585,50 +590,111 @@ static struct sonde_class *make_fields(struct maker *maker,
 	}
 	for (const struct sonde_generate_node *inner = node->first; inner;
 	     inner = inner->next) {
-		if (nr++ == SONDE_GENERATE_FIELDS) {
-			(void)sonde_generate_fail(maker->error, inner->place,
-						  "more than %d fields",
-						  SONDE_GENERATE_FIELDS);
-			return NULL;
-		}
 		if (model_make_field(maker, inner, group))
 			return NULL;
+		nr += 1 + model_has_variant(group, group->nr_members - 1);
+		if (nr > SONDE_GENERATE_FIELDS) {
+			(void)sonde_generate_fail(
+				maker->error, inner->place,
+				"more than %d fields; variants are two",
+				SONDE_GENERATE_FIELDS);
+			return NULL;
+		}
 	}
 	return group;
 }
 
-/* ---- structures ---- */
+/* ---- structures and variants ---- */
 
+/* What it adds to the nesting of a description (sonde/abi.h): elements have a
+ * level of their own, and so has the option of a variant that holds none. */
 /* NOLINTNEXTLINE(misc-no-recursion): to structures that were checked */
 static unsigned int depth_of(const struct sonde_class *cls)
 {
-	unsigned int depth = 0, inner;
+	bool variant = cls->kind == SONDE_KIND_VARIANT;
+	unsigned int depth = variant ? 1 : 0;
 
-	if (cls->kind != SONDE_KIND_STRUCT)
+	if (cls->kind == SONDE_KIND_ARRAY || cls->kind == SONDE_KIND_SEQUENCE)
+		return !cls->members[0].cls->is_char &&
+		       !sonde_class_is_bytes(cls);
+	if (cls->kind != SONDE_KIND_STRUCT && !variant)
 		return 0;
 	for (size_t i = 0; i < cls->nr_members; i++) {
-		inner = depth_of(cls->members[i].cls);
+		unsigned int inner = depth_of(cls->members[i].cls);
+
 		depth = inner > depth ? inner : depth;
 	}
 	return depth + 1;
 }
 
-static int make_struct(struct maker *maker,
-		       const struct sonde_generate_node *node)
+/* Whether an option can be member `i`: its constant is none of another's, and
+ * it is where a tracepoint takes it. */
+static int check_option(struct maker *maker,
+			const struct sonde_generate_node *node,
+			const struct sonde_class *options, size_t i)
+{
+	const char *name = options->members[i].name;
+
+	if (!strcasecmp(name, "which") || !strcasecmp(name, "none"))
+		return sonde_generate_fail(
+			maker->error, node->place,
+			"'%s' can't be an option: 'which' tells the one that "
+			"is there, and 'none' that none is",
+			name);
+	if (model_has_variant(options, i))
+		return sonde_generate_fail(
+			maker->error, node->place,
+			"the option '%s' can't be a variant itself; put a "
+			"structure around that",
+			name);
+	for (size_t k = 0; k < i; k++)
+		if (!strcasecmp(options->members[k].name, name))
+			return sonde_generate_fail(
+				maker->error, node->place,
+				"'%s' and '%s' would be one constant",
+				options->members[k].name, name);
+	return 0;
+}
+
+static int model_set_options(struct maker *maker,
+			     const struct sonde_generate_node *node,
+			     struct sonde_class *cls)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < cls->nr_members; i++) {
+		nr += !sonde_generate_is_made(cls, i);
+		if (check_option(maker, node, cls, i))
+			return -EINVAL;
+	}
+	if (nr > SONDE_GENERATE_OPTIONS)
+		return sonde_generate_fail(maker->error, node->place,
+					   "more than %d options",
+					   SONDE_GENERATE_OPTIONS);
+	cls->kind = SONDE_KIND_VARIANT;
+	return 0;
+}
+
+/* A structure or a variant. */
+static int make_compound(struct maker *maker,
+			 const struct sonde_generate_node *node)
 {
 	struct sonde_class *cls = make_fields(maker, node);
 	char name[2 * SONDE_GENERATE_NAME_MAX + 16];
 	int length;
 
-	if (!cls)
+	if (!cls || (node->kind == SONDE_GENERATE_VARIANT &&
+		     model_set_options(maker, node, cls)))
 		return -EINVAL;
 	if (!cls->nr_members)
-		return sonde_generate_fail(maker->error, node->place,
-					   "a structure needs a field");
+		return sonde_generate_fail(
+			maker->error, node->place, "a %s needs a field",
+			sonde_generate_grammars[node->kind].name);
 	if (depth_of(cls) > SONDE_GENERATE_NEST)
 		return sonde_generate_fail(
 			maker->error, node->place,
-			"structures nested more than %d deep",
+			"structures, variants and arrays nested more than %d "
+			"deep",
 			SONDE_GENERATE_NEST);
 	if (add_named(maker, node, cls))
 		return -EINVAL;
@@ -781,7 +847,8 @@ static int make_one(struct maker *maker, const struct sonde_generate_node *node,
 	case SONDE_GENERATE_ENUM:
 		return make_enum(maker, node);
 	case SONDE_GENERATE_STRUCT:
-		return make_struct(maker, node);
+	case SONDE_GENERATE_VARIANT:
+		return make_compound(maker, node);
 	case SONDE_GENERATE_EVENT:
 		return included ? 0 : model_make_event(maker, node);
 	case SONDE_GENERATE_EVENTS:

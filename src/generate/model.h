@@ -18,11 +18,14 @@
 #include "types/type.h"
 
 /* What one event or structure takes (sonde/tracepoint.h). */
-#define SONDE_GENERATE_FIELDS 32
-#define SONDE_GENERATE_LABELS 64
-#define SONDE_GENERATE_NEST   4
+#define SONDE_GENERATE_FIELDS  32
+#define SONDE_GENERATE_LABELS  64
+#define SONDE_GENERATE_NEST    4
+#define SONDE_GENERATE_OPTIONS 30
 
-/* An enumeration or a structure. */
+/* An enumeration, a structure or a variant. A variant's members are its options,
+ * with the lengths of those that are sequences before them; a tag is added where
+ * one is recorded. */
 struct sonde_generate_named {
 	const char *provider, *name, *about;
 	struct sonde_class *cls;
@@ -60,6 +63,13 @@ sonde_generate_named_of(const struct sonde_generate_model *model,
 
 /* Whether a member is the length of the next one, and no field. */
 bool sonde_generate_is_made(const struct sonde_class *group, size_t i);
+
+/* Whether it is one of those that have members of their own. */
+static inline bool sonde_generate_is_group(const struct sonde_class *cls)
+{
+	return cls->kind == SONDE_KIND_STRUCT ||
+	       cls->kind == SONDE_KIND_VARIANT;
+}
 
 /* The generators. */
 void sonde_generate_header(const struct sonde_generate_model *model, FILE *to);

@@ -22,6 +22,7 @@ const struct sonde_generate_grammar
 					    "contents",
 					    HOLDS(INCLUDE) | HOLDS(ENUM) |
 						    HOLDS(STRUCT) |
+						    HOLDS(VARIANT) |
 						    HOLDS(EVENT) },
 		[SONDE_GENERATE_INCLUDE] = { .name = "include",
 					     .main = "file" },
@@ -40,6 +41,11 @@ const struct sonde_generate_grammar
 					    { "about" },
 					    "fields",
 					    HOLDS(FIELD) },
+		[SONDE_GENERATE_VARIANT] = { "variant",
+					     "name",
+					     { "about" },
+					     "fields",
+					     HOLDS(FIELD) },
 		[SONDE_GENERATE_EVENT] = { "event",
 					   "name",
 					   { "level", "about" },

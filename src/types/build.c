@@ -213,14 +213,27 @@ void sonde_build_float(struct sonde_build *build, const char *name,
 			  });
 }
 
-struct sonde_build_struct sonde_build_struct(struct sonde_build *build,
-					     const char *name)
+static struct sonde_build_struct build_begin_group(struct sonde_build *build,
+						   const char *name,
+						   enum sonde_type kind)
 {
-	struct sonde_desc_field field = { .kind = SONDE_TYPE_STRUCT };
+	struct sonde_desc_field field = { .kind = (uint8_t)kind };
 	struct sonde_build_struct begun = { .nr_fields = build->nr_fields };
 
 	begun.at = put_field(build, name, field);
 	return begun;
+}
+
+struct sonde_build_struct sonde_build_struct(struct sonde_build *build,
+					     const char *name)
+{
+	return build_begin_group(build, name, SONDE_TYPE_STRUCT);
+}
+
+struct sonde_build_struct sonde_build_variant(struct sonde_build *build,
+					      const char *name)
+{
+	return build_begin_group(build, name, SONDE_TYPE_VARIANT);
 }
 
 void sonde_build_struct_end(struct sonde_build *build,

@@ -73,6 +73,9 @@ struct sonde_build_struct {
 };
 struct sonde_build_struct sonde_build_struct(struct sonde_build *build,
 					     const char *name);
+/* The same of a variant; its tag, an enumeration, has been built just before. */
+struct sonde_build_struct sonde_build_variant(struct sonde_build *build,
+					      const char *name);
 void sonde_build_struct_end(struct sonde_build *build,
 			    struct sonde_build_struct begun);
 /* 0, -E2BIG (more than a description takes), -EINVAL (bad names). */

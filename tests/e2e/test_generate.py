@@ -54,6 +54,9 @@ def payloads(trace):
 
 ORDERED = {"number": 1, "customer": "Ada", "state": "paid",
            "articles": [4711, 8]}
+PAID = [{"cash": 1995}, {"card": {"digits": "4711", "tries": 2}},
+        {"vouchers": {"data": [20, 50]}}, {"favour": "washed up"},
+        {"none": {}}]
 PACKED = {"weight": 1.5, "outside": {"width": 210, "height": 297},
           "label": "fragile, this si"}
 
@@ -64,7 +67,7 @@ def plain(value):
         if set(value) == {"value", "label"}:
             return value["label"]
         return {name: plain(inner) for name, inner in value.items()
-                if not name.startswith("_")}
+                if not name.startswith("_") and name != "length"}
     return value
 
 
@@ -72,7 +75,12 @@ def check_shop(trace):
     events = payloads(trace)
     check_equal([name for name, _ in events],
                 ["shop:opened"] + ["shop:ordered", "shop:packed"] * 3 +
-                ["shop:scanned", "shop:closed"], "events")
+                ["shop:paid"] * len(PAID) + ["shop:scanned", "shop:closed"],
+                "events")
+    paid = [plain(payload) for name, payload in events if name == "shop:paid"]
+    check_equal([(payment["payment_tag"], payment["payment"])
+                 for payment in paid],
+                [("_" + next(iter(option)), option) for option in PAID], "paid")
     found = {name: plain(payload) for name, payload in reversed(events)}
     check_equal(found["shop:ordered"], ORDERED, "ordered")
     check_equal(found["shop:packed"], {"number": 1, "parcel": PACKED}, "packed")
@@ -86,7 +94,7 @@ def check_shop(trace):
 
 
 @test
-def five_events_by_each_compiler_are_read_alike():
+def described_events_by_each_compiler_are_read_alike():
     needs("xml")
     directory = scratch()
     generate(SHOP, "--header", directory / "shop-events.h")
@@ -109,7 +117,13 @@ def babeltrace2_reads_the_same_values():
                  'container = 1 )', "[0] = 4711, [1] = 8",
                  'weight = 1.5, outside = { width = 210, height = 297 }, '
                  'label = "fragile, this si"', "code = 0xC0FFEE, port = 80",
-                 "balance = -12, ratio = 0.5"):
+                 "balance = -12, ratio = 0.5",
+                 'payment_tag = ( "_cash" : container = 0 ), '
+                 'payment = { 1995 }',
+                 'payment = { { digits = "4711", tries = 2 } }',
+                 "payment = { { length = 2, data = [ [0] = 20, [1] = 50 ] } }",
+                 'payment = { "washed up" }',
+                 'payment_tag = ( "_none" : container = 4 )'):
         check(part in text, f"{part}\n{text}")
     listed = run(SONDE, "list", trace.dir).stdout
     check("under way=2..9" in listed, listed)
@@ -151,7 +165,7 @@ def metadata_are_those_of_a_recording():
                     {name: part for name, part in made.items()
                      if name.startswith("shop:")}, f"CTF {version}")
         check_equal(len([name for name in made if name.startswith("shop:")]),
-                    5, "events")
+                    6, "events")
     again = generate(SHOP, "--metadata", "-").stdout
     check_equal(again, generate(SHOP, "--metadata", "-").stdout, "twice")
     said = generate(SHOP, "--metadata", "-", "--ctf", "3", status=2).stderr
@@ -284,6 +298,9 @@ class Model:
         for _ in range(self.random.randrange(4)):
             self.fields(self.element(self.root, "struct"), 1)
             self.types.append(self.root[-1].get("name"))
+        for _ in range(self.random.randrange(2)):
+            self.fields(self.element(self.root, "variant"), 1)
+            self.types.append(self.root[-1].get("name"))
         for _ in range(self.random.randrange(6)):
             event = self.element(self.root, "event")
             if self.random.random() < 0.5:
@@ -315,9 +332,10 @@ class Model:
         self.types.append(enum.get("name"))
 
     def fields(self, group, least):
-        # structures nest up to 4 deep: those of one level, here
+        # they nest up to 4 deep: a structure in a variant in an event, here
         usable = [t for t in self.types if group.tag == "event" or
-                  t.startswith("enum")]
+                  t.startswith("enum") or
+                  group.tag == "variant" and t.startswith("struct")]
         for _ in range(self.random.randrange(least, 7)):
             field = self.element(group, "field")
             kind = self.random.randrange(6)
@@ -385,7 +403,7 @@ def random_descriptions_calls_compile_in_both_languages():
     directory = scratch()
     source = "#include <string.h>\n"
     calls = ""
-    for seed in range(1000, 1012):
+    for seed in range(1000, 1008):
         path = directory / f"{seed}.xml"
         ET.ElementTree(Model(seed).root).write(path)
         generate(path, "--header", directory / f"{seed}.h")
@@ -424,6 +442,16 @@ WRONG = [
     ('<!DOCTYPE events [<!ENTITY a "b">]><events provider="p"/>',
      "no document type is taken"),
     ('<events provider="p"><event name="a">', ":1:38: "),
+    ('<events provider="p"><variant name="v"/></events>',
+     "1:22: a variant needs a field"),
+    ('<events provider="p"><variant name="v"><field name="a" type="u8"/>'
+     '</variant><variant name="w"><field name="b" type="v"/></variant></events>',
+     "1:77: the option 'b' can't be a variant itself; put a structure around"),
+    ('<events provider="p"><variant name="v"><field name="a" type="u8"/>'
+     '<field name="A" type="u8"/></variant></events>',
+     "1:22: 'a' and 'A' would be one constant"),
+    ('<events provider="p"><variant name="v"><field name="none" type="u8"/>'
+     '</variant></events>', "1:22: 'none' can't be an option"),
     ("", "the file is empty"),
     ('<events provider="p"><include file="none.xml"/></events>',
      "none.xml: No such file"),
@@ -487,13 +515,25 @@ def check_tells_compatible_from_incompatible_changes():
     check_equal(sorted(said.splitlines()), sorted([
         "compatible: shop:ordered.state: label 'lost' is new",
         "compatible: shop:packed.number: 32 bits, now 64",
+        "compatible: shop:paid.number: 32 bits, now 64",
         "compatible: shop:fresh: event is new"]), said)
     said = generate("--check", compatible, SHOP, status=1).stdout
-    check_equal(said.count("incompatible: "), 3, said)
+    check_equal(said.count("incompatible: "), 4, said)
     gone = changed(('<field name="width" type="u16"/>', ""))
     said = generate("--check", SHOP, gone, status=1).stdout
     check_equal(said, "incompatible: shop:packed.parcel.outside.width: field "
                 "is gone\n", "a field of a structure")
+    options = changed(('<field name="favour" type="string"/>',
+                       '<field name="debt" type="u64"/>'),
+                      ('<field name="card" type="card"/>',
+                       '<field name="card" type="string"/>'))
+    said = generate("--check", SHOP, options, status=1).stdout
+    check_equal(said.splitlines(), [
+        "incompatible: shop:paid.payment.card: another type: structure, now "
+        "const char *",
+        "incompatible: shop:paid.payment.favour: field is gone",
+        "compatible: shop:paid.payment: field 'debt' is new"],
+        "a variant's options")
     check_equal(generate("--check", SHOP, SHOP).stdout, "", "the same")
 
 
@@ -504,7 +544,9 @@ def documentation_has_all_of_it():
     for part in ("# Events of `shop`", "## `shop:ordered`", "Level `notice`.",
                  "| `number` | `uint32_t` | "
                  "of the order |", "| under way | 2 to 9 |",
-                 "| `label` | `const char *`, at most 16 bytes |"):
+                 "| `label` | `const char *`, at most 16 bytes |",
+                 "## Type `payment`", "| `payment` | `payment` |",
+                 "| `favour` | `const char *` |"):
         check(part in text, f"{part}\n{text}")
 
 
