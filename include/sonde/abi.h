@@ -36,7 +36,7 @@
  *       struct sonde_desc_field
  *       name, NUL                name_size bytes (C expression or identifier)
  *       extra                    what the kind asks for, see enum sonde_type
- *   zero bytes up to a multiple of 8
+ *   zero bytes up to a multiple of 8; if bit 14 of nr_fields is set, a checksum
  *
  * A field record's `size` covers all of it, nested records included, so a
  * reader skips what it doesn't know. Nothing here is trusted by whoever reads

@@ -42,7 +42,13 @@
  *
  *	sonde_event_level(provider, name, level, fields...)
  *
- * gives another level than SONDE_INFO (enum sonde_loglevel in abi.h). For
+ * gives another level than SONDE_INFO (enum sonde_loglevel in abi.h). For the
+ * level, what `sonde generate` makes of a description has
+ *
+ *	sonde_described(level, checksum)
+ *
+ * with the description's checksum, a 64-bit constant that isn't 0: events of one
+ * name and other checksums are different events (docs/generate.md). For
  * arguments that take work to prepare,
  *
  *	if (sonde_event_enabled(provider, name)) ...
@@ -106,6 +112,7 @@
 			     sonde_takes_a_literal_, SONDE_EMPTY_); \
 	} while (0)
 
+#define sonde_described(level, checksum) ()(level, checksum)
 #define sonde_field(name, ...) ()(PLAIN, #name, 0, (__VA_ARGS__))
 #define sonde_hex(name, ...) \
 	()(PLAIN, #name, SONDE_FIELD_HEX, (__VA_ARGS__))

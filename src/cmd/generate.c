@@ -65,13 +65,21 @@ static int description_load(struct sonde_pool *pool, const char *path,
 			    struct description *description)
 {
 	struct sonde_generate_error error = { .text = "" };
+	const struct sonde_generate_event *event;
 
 	description->root = sonde_generate_load(pool, path, &error);
-	if (description->root &&
-	    !sonde_generate_model_make(pool, description->root,
-				       &description->model, &error))
+	if (!description->root ||
+	    sonde_generate_model_make(pool, description->root,
+				      &description->model, &error)) {
+		sonde_complain("%s", error.text);
+		return 1;
+	}
+	if (!sonde_generate_sum(&description->model, &event))
 		return 0;
-	sonde_complain("%s", error.text);
+	sonde_complain("%.200s: the event '%s' takes more than a tracepoint's "
+		       "description can hold, %d bytes: shorten names and "
+		       "labels, or split it",
+		       path, event->name, SONDE_DESC_MAX);
 	return 1;
 }
 
@@ -132,24 +140,18 @@ static int write_to(const char *path, const struct description *description,
 static int make_metadata(struct description *description,
 			 const struct words *words)
 {
-	const struct sonde_generate_event *event;
 	int rc = words->metadata ?
 			 sonde_generate_metadata(
 				 &description->model,
 				 words->ctf && !strcmp(words->ctf, "2") ?
 					 SONDE_CTF_2 :
 					 SONDE_CTF_1_8,
-				 &description->metadata, &event) :
+				 &description->metadata) :
 			 0;
 
 	if (rc == -ENOTSUP)
 		sonde_complain("generate: --ctf 2: this build can't write it: "
 			       "it lacks json-c");
-	else if (rc && rc != -ENOMEM)
-		sonde_complain("generate: --metadata: the event '%s' takes "
-			       "more than a description can hold: shorten "
-			       "names and labels, or split it",
-			       event ? event->name : "");
 	else if (rc)
 		sonde_complain("generate: no memory");
 	return rc ? 1 : 0;

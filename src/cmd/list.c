@@ -37,7 +37,8 @@ struct event {
 	uint32_t loglevel;
 	uint32_t nr_fields;
 	struct field *fields;
-	bool conflict; /* another of the same name, but not the same */
+	char *described; /* by what; NULL */
+	bool conflict;   /* another of the same name, but not the same */
 	size_t order;
 };
 
@@ -84,6 +85,15 @@ static int add_field(void *user, const char *name, const char *type)
 	return field->name && field->type ? 0 : -ENOMEM;
 }
 
+static int list_set_described(void *user, const char *by)
+{
+	struct events *events = user;
+	struct event *event = &events->at[events->nr - 1];
+
+	event->described = strdup(by);
+	return event->described ? 0 : -ENOMEM;
+}
+
 static int list_note_site(void *user, const struct sonde_sdt_site *site)
 {
 	struct events *events = user;
@@ -98,6 +108,7 @@ static void free_event(struct event *event)
 		free(event->fields[i].type);
 	}
 	free(event->fields);
+	free(event->described);
 	free(event->name);
 }
 
@@ -120,9 +131,15 @@ static int compare(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
+static const char *described_by(const struct event *event)
+{
+	return event->described ? event->described : "";
+}
+
 static bool equal(const struct event *a, const struct event *b)
 {
-	if (a->loglevel != b->loglevel || a->nr_fields != b->nr_fields)
+	if (a->loglevel != b->loglevel || a->nr_fields != b->nr_fields ||
+	    strcmp(described_by(a), described_by(b)) != 0)
 		return false;
 	for (uint32_t i = 0; i < a->nr_fields; i++) {
 		if (strcmp(a->fields[i].name, b->fields[i].name) != 0 ||
@@ -187,6 +204,7 @@ static bool list_has_event(const void *user, const char *name)
 struct widths {
 	int event;
 	int level;
+	int described; /* 0: no event is */
 	int field;
 };
 
@@ -200,13 +218,16 @@ static void widen(int *width, const char *text)
 
 static struct widths measure(const struct events *events)
 {
-	struct widths widths = { 5, 5, 5 };
+	struct widths widths = { 5, 5, 0, 5 };
 
 	for (size_t i = 0; i < events->nr; i++) {
 		const struct event *event = &events->at[i];
 
 		widen(&widths.event, event->name);
 		widen(&widths.level, sonde_level_name(event->loglevel));
+		if (event->described && !widths.described)
+			widths.described = (int)strlen("DESCRIPTION");
+		widen(&widths.described, described_by(event));
 		for (uint32_t k = 0; k < event->nr_fields; k++)
 			widen(&widths.field, event->fields[k].name);
 	}
@@ -215,12 +236,17 @@ static struct widths measure(const struct events *events)
 
 static void print_event(const struct event *event, const struct widths *widths)
 {
+	int before = widths->event + 2 + widths->level;
+
 	(void)printf("%-*s  %-*s", widths->event, event->name, widths->level,
 		     sonde_level_name(event->loglevel));
+	if (widths->described) {
+		(void)printf("  %-*s", widths->described, described_by(event));
+		before += 2 + widths->described;
+	}
 	for (uint32_t i = 0; i < event->nr_fields; i++) {
 		if (i > 0)
-			(void)printf("%*s", widths->event + 2 + widths->level,
-				     "");
+			(void)printf("%*s", before, "");
 		(void)printf("  %-*s  %s\n", widths->field,
 			     event->fields[i].name, event->fields[i].type);
 	}
@@ -235,10 +261,12 @@ static void print_table(const struct events *events)
 
 	sonde_pager_begin();
 	if (events->nr > 0)
-		(void)printf("%s%-*s  %-*s  %-*s  TYPE%s\n",
+		(void)printf("%s%-*s  %-*s%s%-*s  %-*s  TYPE%s\n",
 			     colour ? "\033[1m" : "", widths.event, "EVENT",
-			     widths.level, "LEVEL", widths.field, "FIELD",
-			     colour ? "\033[0m" : "");
+			     widths.level, "LEVEL",
+			     widths.described ? "  " : "", widths.described,
+			     widths.described ? "DESCRIPTION" : "",
+			     widths.field, "FIELD", colour ? "\033[0m" : "");
 	for (size_t i = 0; i < events->nr; i++)
 		print_event(&events->at[i], &widths);
 	if (events->nr > 0 && events->sites.nr > 0)
@@ -254,6 +282,8 @@ static void print_json_event(struct sonde_json *json, const struct event *event)
 	sonde_json_open(json, NULL, '{');
 	sonde_json_put_text(json, "event", event->name);
 	sonde_json_put_text(json, "level", sonde_level_name(event->loglevel));
+	if (event->described)
+		sonde_json_put_text(json, "description", event->described);
 	sonde_json_put_bool(json, "conflict", event->conflict);
 	sonde_json_open(json, "fields", '[');
 	for (uint32_t i = 0; i < event->nr_fields; i++) {
@@ -393,8 +423,9 @@ bool sonde_list_has(const char *path, const char *glob,
 		    struct sonde_nearest *ret_nearest)
 {
 	struct sought sought = { ret_nearest, glob, false };
-	struct sonde_list_sink sink = { &sought, list_try_event, ignore_field,
-					NULL };
+	struct sonde_list_sink sink = { .user = &sought,
+					.event = list_try_event,
+					.field = ignore_field };
 	uint64_t malformed = 0;
 	uint8_t *bytes = NULL;
 	size_t size = 0;
@@ -411,7 +442,7 @@ bool sonde_list_has(const char *path, const char *glob,
 static int collect(const char *path, struct events *events)
 {
 	struct sonde_list_sink sink = { events, add_event, add_field,
-					list_note_site };
+					list_set_described, list_note_site };
 	uint64_t malformed = 0;
 	uint8_t *bytes = NULL;
 	size_t size = 0;

@@ -39,6 +39,9 @@ struct sonde_list_sink {
 	void *user;
 	int (*event)(void *user, const char *name, uint32_t loglevel);
 	int (*field)(void *user, const char *name, const char *type);
+	/* The checksum of the description that the event was generated from, or
+	 * another text that tells; comes last, if there is one. */
+	int (*described)(void *user, const char *by);
 	/* A probe of <sys/sdt.h>, with its addresses as the file has them.
 	 * NULL: nobody asks for them. */
 	int (*site)(void *user, const struct sonde_sdt_site *site);

@@ -282,7 +282,15 @@ int sonde_list_class(const struct sonde_event_class *event, bool big_endian,
 {
 	const struct teller teller = { big_endian, room };
 
-	return tell_event(&teller, event->info.name ? event->info.name : "",
-			  (uint32_t)event->info.loglevel,
-			  event->scopes[SONDE_SCOPE_PAYLOAD], sink);
+	const char *by = event->model_uri;
+	int err = tell_event(&teller, event->info.name ? event->info.name : "",
+			     (uint32_t)event->info.loglevel,
+			     event->scopes[SONDE_SCOPE_PAYLOAD], sink);
+
+	if (err || !by || !sink->described)
+		return err;
+	if (!strncmp(by, SONDE_CTF_MODEL_URI, strlen(SONDE_CTF_MODEL_URI)))
+		by = strrchr(by, ':') + 1;
+	room->used = 0;
+	return sink->described(sink->user, printable(&teller, by));
 }

@@ -9,6 +9,7 @@
  * of notes (types/sdt.h).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,11 @@ int sonde_list_desc(const struct sonde_desc *desc,
 		error = sonde_list_payload(name, sonde_desc_loglevel(desc),
 					   payload, sink, text);
 	sonde_pool_fini(&pool);
-	return error;
+	if (error || !sink->described || !sonde_desc_checksum(desc))
+		return error;
+	(void)snprintf(name, sizeof(name), "%016" PRIx64,
+		       sonde_desc_checksum(desc));
+	return sink->described(sink->user, name);
 }
 
 /* ---- the file ---- */

@@ -6,6 +6,7 @@
 #include "ctf/describe.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,6 +294,21 @@ static int add_stack_number(struct sonde_schema *schema,
 	return cls ? 0 : -ENOMEM;
 }
 
+/* What describes the event just added, by the name and the checksum of that. */
+static int add_model_uri(struct sonde_schema *schema,
+			 const struct sonde_stream_class *stream,
+			 const struct sonde_desc *desc)
+{
+	char uri[SONDE_NAME_MAX + 32];
+	int length = snprintf(uri, sizeof(uri), "%s%s:%016" PRIx64,
+			      SONDE_CTF_MODEL_URI, sonde_desc_provider(desc),
+			      sonde_desc_checksum(desc));
+	const char *kept = sonde_pool_text(&schema->pool, uri, (size_t)length);
+
+	stream->events[stream->nr_events - 1]->model_uri = kept;
+	return kept ? 0 : -ENOMEM;
+}
+
 int sonde_schema_describe_event(struct sonde_schema *schema,
 				enum sonde_ctf_domain domain, uint32_t class_id,
 				uint32_t id, const struct sonde_desc *desc,
@@ -322,6 +338,8 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
 	err = add_event(schema, stream, id, sonde_desc_loglevel(desc),
 			sonde_pool_text(&schema->pool, name, (size_t)length),
 			payload);
+	if (!err && sonde_desc_checksum(desc))
+		err = add_model_uri(schema, stream, desc);
 	return err || !has_stack ? err : add_stack_number(schema, stream);
 }
 

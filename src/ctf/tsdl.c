@@ -121,6 +121,9 @@ static void tsdl_put_event(struct sonde_ctf_text *text,
 			      "\tloglevel = %d;\n",
 			      event->info.name, event->info.id,
 			      event->stream_class->id, event->info.loglevel);
+	if (event->model_uri)
+		sonde_ctf_text_printf(text, "\tmodel.emf.uri = \"%s\";\n",
+				      event->model_uri);
 	tsdl_put_scope(text, "context",
 		       event->scopes[SONDE_SCOPE_EVENT_CONTEXT], "_", NULL);
 	tsdl_put_scope(text, "fields", event->scopes[SONDE_SCOPE_PAYLOAD], "_",

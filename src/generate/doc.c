@@ -107,6 +107,7 @@ void sonde_generate_doc(const struct sonde_generate_model *model, FILE *to)
 {
 	(void)fprintf(to, "# Events of `%s`\n\n", model->provider);
 	doc_put_about(model->about, to);
+	(void)fprintf(to, "Checksum `%016" PRIx64 "`.\n\n", model->checksum);
 	for (const struct sonde_generate_event *event = model->events; event;
 	     event = event->next) {
 		(void)fprintf(to, "## `%s:%s`\n\n", model->provider,

@@ -343,8 +343,9 @@ static void header_put_event(const struct header *header,
 	put_arguments(event->payload, to);
 	(void)fprintf(to, ")\n{\n\tsonde_event_level(%s, %s, ", provider,
 		      event->name);
-	(void)fputs("SONDE_", to);
+	(void)fputs("sonde_described(SONDE_", to);
 	put_upper(sonde_level_name(event->level), to);
+	(void)fprintf(to, ", 0x%016" PRIx64 "ULL)", header->model->checksum);
 	header_put_fields(event->payload, "", 0, to);
 	(void)fprintf(to,
 		      ");\n}\n\n/* Whether somebody records it. */\n"

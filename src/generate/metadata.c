@@ -6,7 +6,8 @@
  * program (sonde/abi.h), and that is said by what says it in a recording. So
  * both mean the same bytes; a test compares them.
  *
- * The UUID is made of the descriptions: the same events have the same.
+ * The checksum is that of all descriptions, in the order of the file, with zeros
+ * for itself; and the UUID is made of it.
  */
 #include <errno.h>
 #include <string.h>
@@ -146,27 +147,27 @@ static int build_event(const struct sonde_generate_model *model,
 	sonde_build_begin(&build, room, model->provider, event->name,
 			  event->level);
 	build_members(&build, event->payload);
-	return sonde_build_end(&build);
+	return sonde_build_end_described(&build, model->checksum);
 }
 
-/* Of all descriptions; and how many there are. */
-static int sum_events(const struct sonde_generate_model *model, uint64_t *sum,
-		      unsigned int *nr,
-		      const struct sonde_generate_event **ret_event)
+int sonde_generate_sum(struct sonde_generate_model *model,
+		       const struct sonde_generate_event **ret_event)
 {
 	_Alignas(8) unsigned char room[SONDE_DESC_MAX];
+	uint64_t sum = sonde_sum(model->provider, strlen(model->provider));
 
-	*sum = *nr = 0;
-	for (*ret_event = model->events; *ret_event;
-	     *ret_event = (*ret_event)->next) {
-		int err = build_event(model, *ret_event, room);
+	model->checksum = 0; /* as it is in what is summed */
+	for (const struct sonde_generate_event *event = model->events; event;
+	     event = event->next) {
+		int err = build_event(model, event, room);
 
+		*ret_event = event;
 		if (err)
 			return err;
-		++*nr;
-		*sum = sonde_sum_mix(
-			*sum, sonde_sum(room, sonde_desc_size((void *)room)));
+		sum = sonde_sum_mix(
+			sum, sonde_sum(room, sonde_desc_size((void *)room)));
 	}
+	model->checksum = sum ? sum : 1;
 	return 0;
 }
 
@@ -189,10 +190,20 @@ static int say_described(const struct sonde_generate_model *model,
 	return err;
 }
 
+/* Of version 8: what it is made of is our affair. */
+static void metadata_make_uuid(uint8_t uuid[16], uint64_t checksum)
+{
+	const uint64_t more = sonde_sum_mix(checksum, 0);
+
+	memcpy(uuid, &checksum, sizeof(checksum));
+	memcpy(uuid + 8, &more, sizeof(more));
+	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x80);
+	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
+}
+
 int sonde_generate_metadata(const struct sonde_generate_model *model,
 			    enum sonde_ctf_version version,
-			    struct sonde_ctf_text *to,
-			    const struct sonde_generate_event **ret_event)
+			    struct sonde_ctf_text *to)
 {
 	const struct sonde_ctf_env env[] = {
 		{ .name = "trace_name", .text = model->provider },
@@ -206,20 +217,15 @@ int sonde_generate_metadata(const struct sonde_generate_model *model,
 		.env = env,
 		.nr_env = 1,
 	};
-	struct sonde_ctf_class cls = { .id = 0 };
-	unsigned int nr;
-	uint64_t sum;
-	int err = sum_events(model, &sum, &nr, ret_event);
+	struct sonde_ctf_class cls = { .kind = SONDE_COMPACT };
+	unsigned int nr = 0;
+	int err;
 
-	if (err)
-		return err;
-	/* Of version 8: what it is made of is our affair. */
-	memcpy(config.uuid, &sum, sizeof(sum));
-	sum = sonde_sum_mix(sum, nr);
-	memcpy(config.uuid + 8, &sum, sizeof(sum));
-	config.uuid[6] = (uint8_t)((config.uuid[6] & 0x0f) | 0x80);
-	config.uuid[8] = (uint8_t)((config.uuid[8] & 0x3f) | 0x80);
-	cls.kind = nr > FEW_EVENTS ? SONDE_LARGE : SONDE_COMPACT;
+	for (const struct sonde_generate_event *event = model->events; event;
+	     event = event->next)
+		if (++nr > FEW_EVENTS)
+			cls.kind = SONDE_LARGE;
+	metadata_make_uuid(config.uuid, model->checksum);
 	err = sonde_ctf_say_trace(&config, to);
 	return err ? err : say_described(model, &config, &cls, to);
 }

@@ -43,6 +43,7 @@ struct sonde_generate_model {
 	const char *provider, *about;
 	struct sonde_generate_named *types; /* each after those it uses */
 	struct sonde_generate_event *events;
+	uint64_t checksum; /* of all events; never 0 */
 };
 
 /* The tree of a file, as its name's ending says; NULL: said. */
@@ -50,7 +51,8 @@ struct sonde_generate_node *
 sonde_generate_load(struct sonde_pool *pool, const char *path,
 		    struct sonde_generate_error *error);
 
-/* What the tree of a file means, with what it includes. 0, or -EINVAL: said. */
+/* What the tree of a file means, with what it includes; a checksum comes by
+ * sonde_generate_sum(). 0, or -EINVAL: said. */
 int sonde_generate_model_make(struct sonde_pool *pool,
 			      const struct sonde_generate_node *root,
 			      struct sonde_generate_model *model,
@@ -76,14 +78,21 @@ void sonde_generate_header(const struct sonde_generate_model *model, FILE *to);
 void sonde_generate_doc(const struct sonde_generate_model *model, FILE *to);
 
 /*
+ * Sets the checksum: of all that readers see of the events, so of names, types
+ * and levels, with the widths of this machine, and of nothing else. 0, or -E2BIG
+ * with *ret_event, which takes more than a tracepoint's description can.
+ */
+int sonde_generate_sum(struct sonde_generate_model *model,
+		       const struct sonde_generate_event **ret_event);
+
+/*
  * A trace's metadata with the model's events, ids from 1 on, in one stream class:
- * what a recording of all of them has. 0; -E2BIG with *ret_event, which takes more
- * than a description can; -ENOTSUP: this build can't write CTF 2; -ENOMEM.
+ * what a recording of all of them has. 0; -ENOTSUP: this build can't write CTF 2;
+ * -ENOMEM.
  */
 int sonde_generate_metadata(const struct sonde_generate_model *model,
 			    enum sonde_ctf_version version,
-			    struct sonde_ctf_text *to,
-			    const struct sonde_generate_event **ret_event);
+			    struct sonde_ctf_text *to);
 
 /* A line for each difference, those that readers of traces stumble over with
  * "incompatible: " before them; their number. */

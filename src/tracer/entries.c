@@ -41,7 +41,8 @@ static uint32_t name_hash(const struct sonde_desc *desc)
 	return hash >> SONDE_ENTRY_HASH_SHIFT << SONDE_ENTRY_HASH_SHIFT;
 }
 
-/* Whether the entry has the names of `desc`. Others may have scribbled on the
+/* Whether the entry has the names of `desc`, and is of the same version if both
+ * were generated: of another, it is another event. Others may have scribbled on the
  * arena (a tool's is shared with the process it looks at), so what the entry
  * says is only looked at where it lies in the arena. */
 static bool same_name(const unsigned char *arena,
@@ -59,11 +60,18 @@ static bool same_name(const unsigned char *arena,
 	if (off < SONDE_DESCS_OFF || off > SONDE_META_SPAN - all)
 		return false;
 	memcpy(&known, arena + off, sizeof(known));
-	arena += off + sizeof(known);
-	return known.provider_size == provider_size &&
-	       known.name_size == name_size &&
-	       !memcmp(arena, provider, provider_size) &&
-	       !memcmp(arena + provider_size, name, name_size);
+	arena += off;
+	if (known.provider_size != provider_size ||
+	    known.name_size != name_size ||
+	    memcmp(arena + sizeof(known), provider, provider_size) != 0 ||
+	    memcmp(arena + sizeof(known) + provider_size, name, name_size) != 0)
+		return false;
+	if (known.nr_fields == SONDE_NR_FIELDS_REFERENCE ||
+	    sonde_desc_is_reference(desc))
+		return true;
+	return known.size >= all && known.size <= SONDE_META_SPAN - off &&
+	       sonde_desc_checksum_of(&known, arena) ==
+		       sonde_desc_checksum(desc);
 }
 
 /* The first published entry of that name that isn't a conflict's. */

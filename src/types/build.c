@@ -259,3 +259,18 @@ int sonde_build_end(struct sonde_build *build)
 	__builtin_memcpy(build->room, &head, sizeof(head));
 	return sonde_desc_check(build->room, build->used, &checked);
 }
+
+int sonde_build_end_described(struct sonde_build *build, uint64_t checksum)
+{
+	while (build->used % 8)
+		build->room[build->used++] = 0;
+	if (build->used > SONDE_DESC_MAX - sizeof(checksum) && !build->error)
+		build->error = BUILD_E2BIG;
+	if (build->error)
+		return build->error;
+	__builtin_memcpy(build->room + build->used, &checksum,
+			 sizeof(checksum));
+	build->used += sizeof(checksum);
+	build->nr_fields |= SONDE_NR_FIELDS_DESCRIBED;
+	return sonde_build_end(build);
+}

@@ -80,5 +80,7 @@ void sonde_build_struct_end(struct sonde_build *build,
 			    struct sonde_build_struct begun);
 /* 0, -E2BIG (more than a description takes), -EINVAL (bad names). */
 int sonde_build_end(struct sonde_build *build);
+/* The same of an event with the checksum of its description in a file. */
+int sonde_build_end_described(struct sonde_build *build, uint64_t checksum);
 
 #endif /* TYPES_BUILD_H */

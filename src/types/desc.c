@@ -328,6 +328,22 @@ static int check_records(const uint8_t *at, const uint8_t *end, uint32_t count)
 	return 0;
 }
 
+static uint32_t count_fields(const struct sonde_desc *head)
+{
+	if (head->nr_fields == SONDE_NR_FIELDS_REFERENCE)
+		return 0;
+	return head->nr_fields & ~SONDE_NR_FIELDS_DESCRIBED;
+}
+
+/* Bytes behind the padding. */
+static uint32_t desc_tail_size(const struct sonde_desc *head)
+{
+	return head->nr_fields != SONDE_NR_FIELDS_REFERENCE &&
+			       head->nr_fields & SONDE_NR_FIELDS_DESCRIBED ?
+		       sizeof(uint64_t) :
+		       0;
+}
+
 static int check_head(const struct sonde_desc *head, size_t size)
 {
 	if (__builtin_memcmp(head->magic, SONDE_DESC_MAGIC, 8) != 0 ||
@@ -341,16 +357,11 @@ static int check_head(const struct sonde_desc *head, size_t size)
 	if (head->provider_size > SONDE_NAME_MAX ||
 	    head->name_size > SONDE_NAME_MAX)
 		return DESC_E2BIG;
-	if (sizeof(*head) + head->provider_size + head->name_size > head->size)
+	if (sizeof(*head) + head->provider_size + head->name_size +
+		    desc_tail_size(head) >
+	    head->size)
 		return DESC_EINVAL;
 	return 0;
-}
-
-static uint32_t count_fields(const struct sonde_desc *head)
-{
-	if (head->nr_fields == SONDE_NR_FIELDS_REFERENCE)
-		return 0;
-	return head->nr_fields;
 }
 
 int sonde_desc_check(const void *bytes, size_t size,
@@ -373,8 +384,9 @@ int sonde_desc_check(const void *bytes, size_t size,
 	    !event_name_valid(at + head.provider_size, head.name_size, true))
 		return DESC_EINVAL;
 	at += head.provider_size + head.name_size;
-	error = check_records(at, (const uint8_t *)bytes + head.size,
-			      count_fields(&head));
+	error = check_records(
+		at, (const uint8_t *)bytes + head.size - desc_tail_size(&head),
+		count_fields(&head));
 	if (error == 0)
 		*ret_desc = bytes;
 	return error;
@@ -400,6 +412,24 @@ uint32_t sonde_desc_nr_fields(const struct sonde_desc *desc)
 	struct sonde_desc head = read_desc(desc);
 
 	return count_fields(&head);
+}
+
+uint64_t sonde_desc_checksum_of(const struct sonde_desc *head,
+				const void *bytes)
+{
+	uint32_t size = desc_tail_size(head);
+	uint64_t checksum = 0;
+
+	__builtin_memcpy(&checksum, (const uint8_t *)bytes + head->size - size,
+			 size);
+	return checksum;
+}
+
+uint64_t sonde_desc_checksum(const struct sonde_desc *desc)
+{
+	struct sonde_desc head = read_desc(desc);
+
+	return sonde_desc_checksum_of(&head, desc);
 }
 
 bool sonde_desc_is_reference(const struct sonde_desc *desc)

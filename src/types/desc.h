@@ -42,6 +42,9 @@
 
 /* sonde_desc.nr_fields of a reference, see sonde_desc_is_reference(). */
 #define SONDE_NR_FIELDS_REFERENCE 0xffffu
+/* Added to the number of fields of a generated one: its last 8 bytes, behind the
+ * padding, are its checksum. */
+#define SONDE_NR_FIELDS_DESCRIBED 0x4000u
 
 /* Bytes of a provider's or an event's name, its NUL included. */
 #define SONDE_NAME_MAX 256
@@ -104,6 +107,11 @@ uint32_t sonde_desc_size(const struct sonde_desc *desc);
 uint32_t sonde_desc_line(const struct sonde_desc *desc);
 uint32_t sonde_desc_loglevel(const struct sonde_desc *desc);
 uint32_t sonde_desc_nr_fields(const struct sonde_desc *desc);
+/* Of the description in a file that it was generated from; 0: of none. */
+uint64_t sonde_desc_checksum(const struct sonde_desc *desc);
+/* The same, with the head apart: `bytes` may be changing. */
+uint64_t sonde_desc_checksum_of(const struct sonde_desc *head,
+				const void *bytes);
 const char *sonde_desc_provider(const struct sonde_desc *desc);
 const char *sonde_desc_name(const struct sonde_desc *desc);
 

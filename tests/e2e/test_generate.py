@@ -537,6 +537,92 @@ def check_tells_compatible_from_incompatible_changes():
     check_equal(generate("--check", SHOP, SHOP).stdout, "", "the same")
 
 
+# ---- checksums ----
+
+FIRST = """<events provider="mill"><event name="ground">
+ <field name="sacks" type="u32"/></event><event name="idle"/></events>"""
+SECOND = FIRST.replace('type="u32"/>',
+                       'type="u64"/><field name="flour" type="string"/>')
+CALLS = {FIRST: "mill_ground(7);", SECOND: 'mill_ground(8, "rye");'}
+
+
+def mill(version, *flags, body="int main(void) { CALL mill_idle(); }"):
+    header = described(version).with_suffix(".h")
+    generate(header.with_suffix(".xml"), "--header", header)
+    return build(f'#include "{header}"\n' +
+                 body.replace("CALL", CALLS[version]), *flags)
+
+
+def checksum(version):
+    return re.search("Checksum `([0-9a-f]{16})`", generate(
+        described(version), "--doc", "-").stdout)[1]
+
+
+def check_two_mills(trace):
+    """Each version's events are decoded as its own, and listed beside its
+    checksum, those too that have the same fields."""
+    grinding = [plain(payload) for name, payload in payloads(trace)
+                if name == "mill:ground"]
+    check_equal(sorted(grinding, key=len),
+                [{"sacks": 7}, {"sacks": 8, "flour": "rye"}], "ground")
+    listed = json.loads(run(SONDE, "list", "--json", trace.dir).stdout)
+    check_equal(sorted((event["event"], event["description"], event["conflict"])
+                       for event in listed),
+                sorted((name, checksum(version), True)
+                       for name in ("mill:ground", "mill:idle")
+                       for version in (FIRST, SECOND)), "listed")
+
+
+@test
+def two_versions_in_two_processes_are_not_mixed():
+    needs("xml")
+    first, second = mill(FIRST), mill(SECOND, "-xc++")
+    for ctf in "1.8", "2":
+        trace = record_ok("sh", "-c", f"{first} && {second}",
+                          options=("--ctf", ctf))
+        check_two_mills(trace)
+        metadata = (trace.dir / "metadata").read_text()
+        for version in FIRST, SECOND:
+            check(f"sonde:mill:{checksum(version)}" in metadata, metadata)
+    table = run(SONDE, "list", trace.dir).stdout
+    check("DESCRIPTION" in table and checksum(FIRST) in table, table)
+    listed = run(SONDE, "list", first).stdout
+    check(checksum(FIRST) in listed and checksum(SECOND) not in listed, listed)
+    plain_event = build('#include <sonde/tracepoint.h>\n'
+                        "int main(void) { sonde_event(a, b); }")
+    check("DESCRIPTION" not in run(SONDE, "list", plain_event).stdout, "plain")
+
+
+@test
+def two_versions_in_one_process_are_not_mixed():
+    needs("xml")
+    library = mill(SECOND, "-shared", "-fPIC",
+                   body="void second(void) { CALL mill_idle(); }")
+    program = mill(FIRST, library, f"-Wl,-rpath,{scratch()}",
+                   body="void second(void);\n"
+                   "int main(void) { CALL mill_idle(); second(); }")
+    trace = record_ok(program)
+    check_two_mills(trace)
+    if shutil.which("babeltrace2"):
+        text = "\n".join(trace.text())
+        check("{ sacks = 7 }" in text and
+              '{ sacks = 8, flour = "rye" }' in text, text)
+
+
+@test
+def the_checksum_is_of_what_readers_see():
+    needs("xml")
+    known = "ef51f1f4aaa82816"
+    check_equal(checksum(FIRST), known, "it may never change")
+    for same in (FIRST.replace("<events ", '<events about="grain" '),
+                 FIRST.replace('name="idle"', 'name="idle" level="info"')):
+        check_equal(checksum(same), known, same)
+    for other in (SECOND, FIRST.replace("mill", "mall"),
+                  FIRST.replace('name="idle"', 'name="idle" level="debug"'),
+                  FIRST.replace("sacks", "bags")):
+        check(checksum(other) != known, other)
+
+
 @test
 def documentation_has_all_of_it():
     needs("xml")

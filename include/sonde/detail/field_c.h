@@ -215,13 +215,22 @@
 		char name[sizeof(n)]; \
 		SONDE_SCAN_(SONDE_EACH_(SONDE_FIELD_, SONDE_M, f, \
 						   1, __VA_ARGS__)) \
+		__typeof__(__builtin_choose_expr( \
+			SONDE_SUM_OF_(level) != 0, (struct sonde_sum_){ 0 }, \
+			(struct sonde_none_){})) sum \
+			__attribute__((aligned(8))); \
 	} __attribute__((packed, aligned(8))); \
 	static const struct sonde_image_ sonde_image_ \
 		__attribute__((section("sonde_desc"), used, aligned(8))) = { \
 		{ SONDE_DESC_MAGIC, sizeof(struct sonde_image_), __LINE__, \
-		  sizeof(p), sizeof(n), nr, level, SONDE_ABI_VERSION }, p, n, \
+		  sizeof(p), sizeof(n), (nr) | SONDE_SUM_FLAG_(level), \
+		  SONDE_LEVEL_OF_(level), SONDE_ABI_VERSION }, p, n, \
 		SONDE_SCAN_(SONDE_EACH_(SONDE_FIELD_, SONDE_I, f, \
 						   1, __VA_ARGS__)) \
+		__builtin_choose_expr( \
+			SONDE_SUM_OF_(level) != 0, \
+			((struct sonde_sum_){ SONDE_SUM_OF_(level) }), \
+			((struct sonde_none_){})) \
 	}; \
 	SONDE_STRICT_ \
 	static struct sonde_site sonde_site_ \
@@ -249,6 +258,11 @@ enum {
 };
 
 struct sonde_none_ {
+};
+
+/* Of the description that an event was generated from. */
+struct sonde_sum_ {
+	uint64_t value;
 };
 
 struct sonde_element_ {

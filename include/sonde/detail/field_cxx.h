@@ -74,8 +74,10 @@
  * module has its own copy, and none keeps a module from being unloaded.
  */
 #define SONDE_SITE_(level, p, n, nr, ...) \
-	static constexpr auto sonde_image_ = ::sonde_cxx_::image( \
-		level, p, n, nr, __LINE__, ::sonde_cxx_::join(SONDE_X_NONE_ \
+	static constexpr auto sonde_image_ = \
+		::sonde_cxx_::image<SONDE_SUM_OF_(level)>( \
+		SONDE_LEVEL_OF_(level), p, n, \
+		(nr) | SONDE_SUM_FLAG_(level), __LINE__, ::sonde_cxx_::join(SONDE_X_NONE_ \
 		SONDE_SCAN_(SONDE_EACH_(SONDE_FIELD_, SONDE_R, \
 						   f, 1, __VA_ARGS__)))); \
 	struct sonde_tag_ { \
@@ -297,19 +299,37 @@ template <int Code> constexpr typename element_of<Code>::type element()
 	return element_of<Code>::make();
 }
 
-template <class Rest> struct alignas(8) image_of {
+template <uint64_t Sum, class Rest> struct alignas(8) image_of {
 	::sonde_desc head;
 	Rest rest;
+	alignas(8) uint64_t sum;
+
+	static constexpr image_of make(::sonde_desc head, Rest rest)
+	{
+		return { head, rest, Sum };
+	}
 };
 
-template <size_t P, size_t E, class Records>
-constexpr image_of<list<text<P>, text<E>, Records>>
+/* Not generated from a description. */
+template <class Rest> struct alignas(8) image_of<0, Rest> {
+	::sonde_desc head;
+	Rest rest;
+
+	static constexpr image_of make(::sonde_desc head, Rest rest)
+	{
+		return { head, rest };
+	}
+};
+
+template <uint64_t Sum, size_t P, size_t E, class Records>
+constexpr image_of<Sum, list<text<P>, text<E>, Records>>
 image(int level, const char (&provider)[P], const char (&name)[E],
       int nr_fields, int line, const Records &records)
 {
-	using made = image_of<list<text<P>, text<E>, Records>>;
+	using made = image_of<Sum, list<text<P>, text<E>, Records>>;
 
-	return { { { SONDE_DESC_MAGIC[0], SONDE_DESC_MAGIC[1],
+	return made::make(
+		 { { SONDE_DESC_MAGIC[0], SONDE_DESC_MAGIC[1],
 		     SONDE_DESC_MAGIC[2], SONDE_DESC_MAGIC[3],
 		     SONDE_DESC_MAGIC[4], SONDE_DESC_MAGIC[5],
 		     SONDE_DESC_MAGIC[6], SONDE_DESC_MAGIC[7] },
@@ -320,7 +340,7 @@ image(int level, const char (&provider)[P], const char (&name)[E],
 		   static_cast<uint16_t>(nr_fields),
 		   static_cast<uint8_t>(level),
 		   SONDE_ABI_VERSION },
-		 join(text_of(provider), text_of(name), records) };
+		 join(text_of(provider), text_of(name), records));
 }
 
 template <class Tag> struct site {

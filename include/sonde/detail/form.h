@@ -291,6 +291,23 @@
 	SONDE_TRACE_(level, #p, #n, sonde_takes_identifiers_##p##_##n \
 		     SONDE_CAT_(SONDE_PAIRS_, m)(z, ##__VA_ARGS__))
 
+/* A level, or sonde_described(level, checksum): which starts with `()`, and no
+ * level does. */
+#define SONDE_LEVEL_OF_(level) \
+	SONDE_CAT_(SONDE_LEVEL_OF_, SONDE_IS_TYPED_(level))(level)
+#define SONDE_LEVEL_OF_0(level) level
+#define SONDE_LEVEL_OF_1(level) SONDE_LEVEL_OF2_(SONDE_UNTYPE_ level)
+#define SONDE_LEVEL_OF2_(...) SONDE_LEVEL_OF3_(__VA_ARGS__)
+#define SONDE_LEVEL_OF3_(level, sum) level
+#define SONDE_SUM_OF_(level) \
+	SONDE_CAT_(SONDE_SUM_OF_, SONDE_IS_TYPED_(level))(level)
+#define SONDE_SUM_OF_0(level) 0
+#define SONDE_SUM_OF_1(level) SONDE_SUM_OF2_(SONDE_UNTYPE_ level)
+#define SONDE_SUM_OF2_(...) SONDE_SUM_OF3_(__VA_ARGS__)
+#define SONDE_SUM_OF3_(level, sum) sum
+/* What it adds to nr_fields: SONDE_NR_FIELDS_DESCRIBED. */
+#define SONDE_SUM_FLAG_(level) (SONDE_SUM_OF_(level) ? 0x4000 : 0)
+
 /* More than any payload of fixed size. */
 #define SONDE_ANY_ (1u << 20)
 /* Up to this, it goes in a register. */

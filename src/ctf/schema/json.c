@@ -474,6 +474,23 @@ static void read_log_level(struct json_object *fragment, int *ret_level)
 	}
 }
 
+static const char *read_model_uri(const struct sonde_json_parser *parser,
+				  struct json_object *fragment)
+{
+	struct json_object *attributes =
+		json_object_object_get(fragment, "attributes");
+	struct json_object *space, *uri;
+	const char *text;
+
+	if (!json_object_object_get_ex(attributes, SONDE_JSON_BT_NAMESPACE,
+				       &space) ||
+	    !json_object_object_get_ex(space, SONDE_JSON_EMF_URI, &uri) ||
+	    !json_object_is_type(uri, json_type_string))
+		return NULL;
+	text = json_object_get_string(uri);
+	return sonde_pool_text(&parser->schema->pool, text, strlen(text));
+}
+
 static int read_event(struct sonde_json_parser *parser,
 		      struct json_object *fragment)
 {
@@ -507,6 +524,7 @@ static int read_event(struct sonde_json_parser *parser,
 					      &event->attributes);
 	if (event->attributes)
 		read_log_level(fragment, &event->info.loglevel);
+	event->model_uri = read_model_uri(parser, fragment);
 	if (!error)
 		error = read_scope(parser, fragment,
 				   "specific-context-field-class",

@@ -56,6 +56,7 @@ extern const char *const sonde_json_encodings[SONDE_ENCODING_UTF32LE + 2];
 /* Log levels as babeltrace2 calls them, under its namespace of attributes;
  * LTTng has numbers, under its own. */
 #define SONDE_JSON_BT_NAMESPACE    "babeltrace.org,2020"
+#define SONDE_JSON_EMF_URI         "emf-uri"
 #define SONDE_JSON_LTTNG_NAMESPACE "lttng.org,2009"
 #define SONDE_JSON_LOG_LEVEL       "log-level"
 #define SONDE_JSON_LEVELS          15

@@ -48,6 +48,9 @@
 #define SONDE_SCHEMA_DEPTH 32
 #define SONDE_SCHEMA_REGS  SONDE_WALK_REGS
 
+/* How the URI begins of what `sonde generate` made an event of. */
+#define SONDE_CTF_MODEL_URI "sonde:"
+
 struct sonde_event_class {
 	struct sonde_event_class_info info; /* .source and .index: reader's */
 	struct sonde_stream_class *stream_class;
@@ -55,8 +58,9 @@ struct sonde_event_class {
 	struct sonde_class *scopes[SONDE_NR_SCOPES]; /* its own two only */
 	const char *attributes;                      /* JSON text; NULL */
 	const char *uid, *namespace_name;            /* NULL: none */
-	int nr_regs; /* with the scopes around */
-	void *plan;  /* the reader's */
+	const char *model_uri; /* what describes it; NULL */
+	int nr_regs;           /* with the scopes around */
+	void *plan;            /* the reader's */
 };
 
 struct sonde_stream_class {

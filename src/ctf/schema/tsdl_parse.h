@@ -51,6 +51,7 @@ struct sonde_parse_event {
 	uint64_t id, stream_id;
 	bool has_id, has_stream_id;
 	int loglevel;
+	const char *model_uri; /* NULL */
 	struct sonde_class *context, *fields;
 	struct sonde_parse_event *next;
 };

@@ -451,12 +451,14 @@ static void set_loglevel(struct block *block)
 				 "a log level is a number from 0");
 }
 
-/* Of no use here, but it has to be a text. */
 static void set_uri(struct block *block)
 {
 	if (block->value.is_number)
 		sonde_parse_warn(block->p, &block->value.token,
 				 "expected a string");
+	else
+		block->event.model_uri =
+			sonde_parse_string(block->p, &block->value);
 }
 
 static void set_event_context(struct block *block)
@@ -527,6 +529,7 @@ static int attach_event(struct sonde_parser *p,
 	event->has_id = from->has_id;
 	event->info.name = from->name;
 	event->info.loglevel = from->loglevel;
+	event->model_uri = from->model_uri;
 	event->scopes[SONDE_SCOPE_EVENT_CONTEXT] = from->context;
 	event->scopes[SONDE_SCOPE_PAYLOAD] = from->fields;
 	return 0;

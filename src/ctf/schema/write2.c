@@ -187,21 +187,27 @@ static int put_clock(struct sonde_json_writer *writer, size_t i)
 	return error;
 }
 
-static void put_level(struct sonde_json *json, int level)
+/* -1 and NULL: it has none. */
+static void write2_put_event_attributes(struct sonde_json *json, int level,
+					const char *model_uri)
 {
-	bool named = level < SONDE_JSON_LEVELS;
+	bool named = level >= 0 && level < SONDE_JSON_LEVELS;
 
 	sonde_json_open(json, "attributes", '{');
-	sonde_json_open(json,
-			named ? SONDE_JSON_BT_NAMESPACE :
-				SONDE_JSON_LTTNG_NAMESPACE,
-			'{');
+	if (named || model_uri)
+		sonde_json_open(json, SONDE_JSON_BT_NAMESPACE, '{');
 	if (named)
 		sonde_json_put_text(json, SONDE_JSON_LOG_LEVEL,
 				    sonde_json_levels[level]);
-	else
+	if (model_uri)
+		sonde_json_put_text(json, SONDE_JSON_EMF_URI, model_uri);
+	if (named || model_uri)
+		sonde_json_close(json, '}');
+	if (level >= SONDE_JSON_LEVELS) {
+		sonde_json_open(json, SONDE_JSON_LTTNG_NAMESPACE, '{');
 		sonde_json_put_signed(json, SONDE_JSON_LOG_LEVEL, level);
-	sonde_json_close(json, '}');
+		sonde_json_close(json, '}');
+	}
 	sonde_json_close(json, '}');
 }
 
@@ -225,11 +231,12 @@ static int put_event(struct sonde_json_writer *writer,
 		error = sonde_json_put_scope(
 			writer, "payload-field-class", SONDE_SCOPE_PAYLOAD,
 			event->scopes[SONDE_SCOPE_PAYLOAD]);
-	/* Attributes of CTF 2 say the level, if there is one. */
+	/* Attributes of CTF 2 say what those would. */
 	if (event->attributes)
 		put_attributes(json, event->attributes);
-	else if (event->info.loglevel >= 0)
-		put_level(json, event->info.loglevel);
+	else if (event->info.loglevel >= 0 || event->model_uri)
+		write2_put_event_attributes(json, event->info.loglevel,
+					    event->model_uri);
 	close_fragment(json);
 	writer->event = NULL;
 	return error;

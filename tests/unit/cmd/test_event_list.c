@@ -97,8 +97,8 @@ static int find_field(void *user, const char *field, const char *type)
 	return 0;
 }
 
-static const struct sonde_list_sink sink = { NULL, find_event, find_field,
-					     NULL };
+static const struct sonde_list_sink sink = { .event = find_event,
+					     .field = find_field };
 
 static uint8_t *read_self(size_t *ret_size)
 {
@@ -283,8 +283,8 @@ static int refuse(void *user, const char *event, uint32_t loglevel)
 
 static void what_the_sink_returns_comes_back(void **state)
 {
-	const struct sonde_list_sink refusing = { NULL, refuse, find_field,
-						  NULL };
+	const struct sonde_list_sink refusing = { .event = refuse,
+						  .field = find_field };
 	struct sonde_ctf_text metadata = { 0 };
 	uint64_t malformed;
 	size_t size;

@@ -131,12 +131,68 @@ static void too_much_and_bad_names_are_refused(void **state)
 	assert_int_equal(sonde_build_end(&build), -E2BIG);
 }
 
+static void build_described(struct sonde_build *build)
+{
+	sonde_build_begin(build, room, "shop", "paid", SONDE_INFO);
+	sonde_build_int(build, "number", 32, 0);
+	assert_int_equal(sonde_build_end_described(build, 0x0123456789abcdef),
+			 0);
+}
+
+static void a_checksum_is_no_field_and_tells_versions_apart(void **state)
+{
+	_Alignas(8) uint8_t other[256];
+	struct sonde_build build;
+	struct sonde_field_view field;
+	struct sonde_fields it;
+
+	(void)state;
+	build_described(&build);
+	assert_true(sonde_desc_checksum(made()) == 0x0123456789abcdef);
+	assert_int_equal(sonde_desc_nr_fields(made()), 1);
+	it = sonde_desc_fields(made());
+	assert_true(sonde_fields_next(&it, &field));
+	assert_string_equal(field.name, "number");
+	assert_false(sonde_fields_next(&it, &field));
+
+	assert_true(build.used <= sizeof(other));
+	memcpy(other, room, build.used);
+	other[build.used - 8] ^= 1;
+	assert_false(sonde_desc_equal(made(), (const void *)other));
+
+	sonde_build_begin(&build, room, "shop", "paid", SONDE_INFO);
+	assert_int_equal(sonde_build_end(&build), 0);
+	assert_true(sonde_desc_checksum(made()) == 0);
+}
+
+static void a_checksum_that_is_not_there_is_refused(void **state)
+{
+	const struct sonde_desc *desc;
+	struct sonde_desc head;
+	struct sonde_build build;
+
+	(void)state;
+	build_described(&build);
+	memcpy(&head, room, sizeof(head));
+	/* names to the end, so that the last 8 bytes are theirs */
+	head.size = (uint32_t)(sizeof(head) + 16);
+	head.nr_fields = SONDE_NR_FIELDS_DESCRIBED;
+	memcpy(room, &head, sizeof(head));
+	memcpy(room + sizeof(head), "shop\0a_long_one", 16);
+	head.name_size = 11;
+	memcpy(room, &head, sizeof(head));
+	assert_int_equal(sonde_desc_check(room, head.size, &desc), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_come_out_as_they_went_in),
 		cmocka_unit_test(labels_beyond_the_room_are_left_out),
 		cmocka_unit_test(too_much_and_bad_names_are_refused),
+		cmocka_unit_test(
+			a_checksum_is_no_field_and_tells_versions_apart),
+		cmocka_unit_test(a_checksum_that_is_not_there_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
