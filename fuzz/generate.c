@@ -60,7 +60,12 @@ static void make_metadata(const struct sonde_generate_model *model,
 			  enum sonde_ctf_version version)
 {
 	struct sonde_ctf_text text = { .bytes = NULL };
-	int rc = sonde_generate_metadata(model, version, &text);
+	const struct sonde_generate_trace trace = {
+		.version = version,
+		.is_bare = true, /* which is the same but for the ids' size */
+		.frequency = 1,
+	};
+	int rc = sonde_generate_metadata(model, &trace, &text);
 
 	FUZZ_CHECK(!rc || rc == -ENOTSUP);
 	FUZZ_CHECK(rc || text.size);
@@ -79,6 +84,7 @@ static void make_all(struct sonde_generate_model *model)
 	FUZZ_CHECK(!rc || rc == -E2BIG);
 	FUZZ_CHECK(rc || model->checksum);
 	sonde_generate_header(model, to);
+	sonde_generate_bare(model, to);
 	sonde_generate_doc(model, to);
 	if (!rc) {
 		make_metadata(model, SONDE_CTF_1_8);

@@ -7,11 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cmd/cmd.h"
 #include "generate/model.h"
 
+#define FREQUENCY_MAX 1000000000000ull
+
 static const char usage[] =
 	"sonde generate FILE [--header OUT] [--metadata OUT [--ctf 1.8|2]]\n"
+	"               [--target program|bare [--frequency HZ]]\n"
 	"               [--doc OUT] [--xml OUT] [--yaml OUT]\n"
 	"sonde generate --check OLD NEW\n"
 	"\n"
@@ -22,6 +26,8 @@ enum option_value {
 	OPTION_HEADER = 256,
 	OPTION_METADATA,
 	OPTION_CTF,
+	OPTION_TARGET,
+	OPTION_FREQUENCY,
 	OPTION_DOC,
 	OPTION_XML,
 	OPTION_YAML,
@@ -36,6 +42,10 @@ static const struct sonde_option options[] = {
 	  "the events as metadata of a trace" },
 	{ "ctf", OPTION_CTF, "VERSION", "1.8 2",
 	  "in the language of CTF 1.8 (the default) or 2" },
+	{ "target", OPTION_TARGET, "TARGET", "program bare",
+	  "for programs with libsonde, or for those without any library" },
+	{ "frequency", OPTION_FREQUENCY, "HZ", NULL,
+	  "of a bare target's clock (1000000000)" },
 	{ "doc", OPTION_DOC, "OUT", SONDE_VALUE_FILE,
 	  "the events in words, as Markdown" },
 	{ "xml", OPTION_XML, "OUT", SONDE_VALUE_FILE,
@@ -51,8 +61,14 @@ static const struct sonde_option options[] = {
 
 struct words {
 	const char *header, *metadata, *ctf, *doc, *xml, *yaml;
+	const char *target, *frequency;
 	bool check;
 };
+
+static bool is_bare(const struct words *words)
+{
+	return words->target && !strcmp(words->target, "bare");
+}
 
 struct description {
 	const struct sonde_generate_node *root;
@@ -86,6 +102,11 @@ static int description_load(struct sonde_pool *pool, const char *path,
 static void write_header(const struct description *description, FILE *to)
 {
 	sonde_generate_header(&description->model, to);
+}
+
+static void write_bare(const struct description *description, FILE *to)
+{
+	sonde_generate_bare(&description->model, to);
 }
 
 static void write_ctf(const struct description *description, FILE *to)
@@ -140,14 +161,22 @@ static int write_to(const char *path, const struct description *description,
 static int make_metadata(struct description *description,
 			 const struct words *words)
 {
-	int rc = words->metadata ?
-			 sonde_generate_metadata(
-				 &description->model,
-				 words->ctf && !strcmp(words->ctf, "2") ?
-					 SONDE_CTF_2 :
-					 SONDE_CTF_1_8,
-				 &description->metadata) :
-			 0;
+	struct sonde_generate_trace trace = {
+		.version = words->ctf && !strcmp(words->ctf, "2") ?
+				   SONDE_CTF_2 :
+				   SONDE_CTF_1_8,
+		.is_bare = is_bare(words),
+		.frequency = 1000000000,
+	};
+	int rc = 0;
+
+	/* It has been checked. */
+	if (words->frequency)
+		(void)sonde_number_parse(words->frequency, FREQUENCY_MAX,
+					 &trace.frequency);
+	if (words->metadata)
+		rc = sonde_generate_metadata(&description->model, &trace,
+					     &description->metadata);
 
 	if (rc == -ENOTSUP)
 		sonde_complain("generate: --ctf 2: this build can't write it: "
@@ -166,7 +195,8 @@ static int description_make(struct sonde_pool *pool, const char *path,
 	if (!status)
 		status = make_metadata(&description, words);
 	if (!status)
-		status = write_to(words->header, &description, write_header);
+		status = write_to(words->header, &description,
+				  is_bare(words) ? write_bare : write_header);
 	if (!status)
 		status = write_to(words->metadata, &description, write_ctf);
 	if (!status)
@@ -195,6 +225,38 @@ static int description_compare(struct sonde_pool *pool, char **paths)
 	return nr ? 1 : 0;
 }
 
+/* Whether they go together; said. */
+static bool generate_check_words(const struct words *words)
+{
+	uint64_t hz;
+
+	if (words->check && (words->header || words->metadata || words->doc ||
+			     words->xml || words->yaml))
+		sonde_complain("generate: --check writes no files");
+	else if (words->target && !is_bare(words) &&
+		 strcmp(words->target, "program") != 0)
+		sonde_complain("generate: --target %.20s: program or bare is "
+			       "expected",
+			       words->target);
+	else if (words->frequency &&
+		 (!is_bare(words) || !words->metadata ||
+		  !sonde_number_parse(words->frequency, FREQUENCY_MAX, &hz) ||
+		  !hz))
+		sonde_complain("generate: --frequency %.20s: it is that of the "
+			       "clock of --metadata OUT --target bare, 1 to "
+			       "%llu Hz",
+			       words->frequency, FREQUENCY_MAX);
+	else if (words->ctf &&
+		 (!words->metadata || (strcmp(words->ctf, "1.8") != 0 &&
+				       strcmp(words->ctf, "2") != 0)))
+		sonde_complain("generate: --ctf %.20s: it is the language of "
+			       "--metadata OUT: 1.8 or 2",
+			       words->ctf);
+	else
+		return true;
+	return false;
+}
+
 /* -1: go on; else the exit status. */
 static int parse(int argc, char **argv, struct words *words)
 {
@@ -202,6 +264,8 @@ static int parse(int argc, char **argv, struct words *words)
 		{ OPTION_HEADER, .value = &words->header },
 		{ OPTION_METADATA, .value = &words->metadata },
 		{ OPTION_CTF, .value = &words->ctf },
+		{ OPTION_TARGET, .value = &words->target },
+		{ OPTION_FREQUENCY, .value = &words->frequency },
 		{ OPTION_DOC, .value = &words->doc },
 		{ OPTION_XML, .value = &words->xml },
 		{ OPTION_YAML, .value = &words->yaml },
@@ -221,20 +285,8 @@ static int parse(int argc, char **argv, struct words *words)
 				       "see 'man sonde-generate'");
 		return SONDE_EXIT_USAGE;
 	}
-	if (words->check && (words->header || words->metadata || words->doc ||
-			     words->xml || words->yaml))
-		sonde_complain("generate: --check writes no files");
-	else if (words->ctf &&
-		 (!words->metadata || (strcmp(words->ctf, "1.8") != 0 &&
-				       strcmp(words->ctf, "2") != 0)))
-		sonde_complain("generate: --ctf %.20s: it is the language of "
-			       "--metadata OUT: 1.8 or 2",
-			       words->ctf);
-	else
-		return -1;
-	return SONDE_EXIT_USAGE;
+	return generate_check_words(words) ? -1 : SONDE_EXIT_USAGE;
 }
-
 static int run(int argc, char **argv)
 {
 	struct words words = { .check = false };

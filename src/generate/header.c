@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "generate/model.h"
+#include "generate/header.h"
 #include "types/select.h"
 
 struct header {
@@ -23,7 +23,7 @@ struct header {
 };
 
 /* Of up to 63 bytes, and of C's alphabet. */
-static void put_upper(const char *name, FILE *to)
+void sonde_generate_put_upper(const char *name, FILE *to)
 {
 	for (; *name; name++)
 		(void)fputc(*name >= 'a' && *name <= 'z' ? *name - 32 : *name,
@@ -31,7 +31,7 @@ static void put_upper(const char *name, FILE *to)
 }
 
 /* In a comment, which it can't end. */
-static void header_put_about(const char *before, const char *about, FILE *to)
+void sonde_generate_put_about(const char *before, const char *about, FILE *to)
 {
 	if (!about)
 		return;
@@ -95,11 +95,11 @@ static void put_constant(const struct sonde_generate_named *type,
 			 const char *name, const int64_t *value, FILE *to)
 {
 	(void)fputc('\t', to);
-	put_upper(type->provider, to);
+	sonde_generate_put_upper(type->provider, to);
 	(void)fputc('_', to);
-	put_upper(type->name, to);
+	sonde_generate_put_upper(type->name, to);
 	(void)fputc('_', to);
-	put_upper(name, to);
+	sonde_generate_put_upper(name, to);
 	if (value)
 		(void)fprintf(to, " = %" PRId64, *value);
 	(void)fputs(",\n", to);
@@ -164,7 +164,7 @@ static void header_put_member(const struct sonde_class *cls, size_t i,
 			      cls->members[i].name);
 		return;
 	}
-	header_put_about(indent, cls->members[i].about, to);
+	sonde_generate_put_about(indent, cls->members[i].about, to);
 	(void)fputs(indent, to);
 	header_put_variable(&cls->members[i], false, to);
 	(void)fputs(";\n", to);
@@ -211,12 +211,20 @@ static void header_put_type(const struct sonde_generate_named *type, FILE *to)
 	(void)fprintf(to,
 		      "#ifndef SONDE_TYPE_%s_%s\n#define SONDE_TYPE_%s_%s\n",
 		      type->provider, type->name, type->provider, type->name);
-	header_put_about("", type->about, to);
+	sonde_generate_put_about("", type->about, to);
 	if (sonde_generate_is_group(type->cls))
 		header_put_compound(type, to);
 	else
 		put_enum(type, to);
 	(void)fputs("#endif\n\n", to);
+}
+
+void sonde_generate_put_types(const struct sonde_generate_model *model,
+			      FILE *to)
+{
+	for (const struct sonde_generate_named *type = model->types; type;
+	     type = type->next)
+		header_put_type(type, to);
 }
 
 /* ---- events ---- */
@@ -318,7 +326,7 @@ static void header_put_fields(const struct sonde_class *group,
 	}
 }
 
-static void put_arguments(const struct sonde_class *payload, FILE *to)
+void sonde_generate_put_arguments(const struct sonde_class *payload, FILE *to)
 {
 	for (size_t i = 0; i < payload->nr_members; i++) {
 		(void)fputs(i ? ", " : "", to);
@@ -328,8 +336,6 @@ static void put_arguments(const struct sonde_class *payload, FILE *to)
 		else
 			header_put_variable(&payload->members[i], true, to);
 	}
-	if (!payload->nr_members)
-		(void)fputs("void", to);
 }
 
 static void header_put_event(const struct header *header,
@@ -338,13 +344,15 @@ static void header_put_event(const struct header *header,
 	const char *provider = header->model->provider;
 	FILE *to = header->to;
 
-	header_put_about("", event->about, to);
+	sonde_generate_put_about("", event->about, to);
 	(void)fprintf(to, "SONDE_GENERATED void %s_%s(", provider, event->name);
-	put_arguments(event->payload, to);
+	sonde_generate_put_arguments(event->payload, to);
+	if (!event->payload->nr_members)
+		(void)fputs("void", to);
 	(void)fprintf(to, ")\n{\n\tsonde_event_level(%s, %s, ", provider,
 		      event->name);
 	(void)fputs("sonde_described(SONDE_", to);
-	put_upper(sonde_level_name(event->level), to);
+	sonde_generate_put_upper(sonde_level_name(event->level), to);
 	(void)fprintf(to, ", 0x%016" PRIx64 "ULL)", header->model->checksum);
 	header_put_fields(event->payload, "", 0, to);
 	(void)fprintf(to,
@@ -379,10 +387,8 @@ void sonde_generate_header(const struct sonde_generate_model *model, FILE *to)
 		      "#include <stdint.h>\n\n"
 		      "#include <sonde/tracepoint.h>\n\n%s",
 		      model->provider, model->provider, function_words);
-	header_put_about("", model->about, to);
-	for (const struct sonde_generate_named *type = model->types; type;
-	     type = type->next)
-		header_put_type(type, to);
+	sonde_generate_put_about("", model->about, to);
+	sonde_generate_put_types(model, to);
 	for (const struct sonde_generate_event *event = model->events; event;
 	     event = event->next)
 		header_put_event(&header, event);

@@ -191,29 +191,31 @@ static int say_described(const struct sonde_generate_model *model,
 }
 
 /* Of version 8: what it is made of is our affair. */
-static void metadata_make_uuid(uint8_t uuid[16], uint64_t checksum)
+void sonde_generate_uuid(const struct sonde_generate_model *model,
+			 uint8_t ret_uuid[16])
 {
-	const uint64_t more = sonde_sum_mix(checksum, 0);
+	const uint64_t more = sonde_sum_mix(model->checksum, 0);
 
-	memcpy(uuid, &checksum, sizeof(checksum));
-	memcpy(uuid + 8, &more, sizeof(more));
-	uuid[6] = (uint8_t)((uuid[6] & 0x0f) | 0x80);
-	uuid[8] = (uint8_t)((uuid[8] & 0x3f) | 0x80);
+	memcpy(ret_uuid, &model->checksum, sizeof(model->checksum));
+	memcpy(ret_uuid + 8, &more, sizeof(more));
+	ret_uuid[6] = (uint8_t)((ret_uuid[6] & 0x0f) | 0x80);
+	ret_uuid[8] = (uint8_t)((ret_uuid[8] & 0x3f) | 0x80);
 }
 
 int sonde_generate_metadata(const struct sonde_generate_model *model,
-			    enum sonde_ctf_version version,
+			    const struct sonde_generate_trace *trace,
 			    struct sonde_ctf_text *to)
 {
 	const struct sonde_ctf_env env[] = {
 		{ .name = "trace_name", .text = model->provider },
 	};
 	struct sonde_ctf_config config = {
-		.version = version,
+		.version = trace->version,
 		.domain = SONDE_CTF_PROGRAMS,
 		.clock = { .name = "monotonic",
-			   .description = "CLOCK_MONOTONIC",
-			   .freq = 1000000000 },
+			   .description =
+				   trace->is_bare ? "ticks" : "CLOCK_MONOTONIC",
+			   .freq = trace->frequency },
 		.env = env,
 		.nr_env = 1,
 	};
@@ -223,9 +225,9 @@ int sonde_generate_metadata(const struct sonde_generate_model *model,
 
 	for (const struct sonde_generate_event *event = model->events; event;
 	     event = event->next)
-		if (++nr > FEW_EVENTS)
+		if (++nr > FEW_EVENTS && !trace->is_bare)
 			cls.kind = SONDE_LARGE;
-	metadata_make_uuid(config.uuid, model->checksum);
+	sonde_generate_uuid(model, config.uuid);
 	err = sonde_ctf_say_trace(&config, to);
 	return err ? err : say_described(model, &config, &cls, to);
 }

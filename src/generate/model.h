@@ -75,6 +75,8 @@ static inline bool sonde_generate_is_group(const struct sonde_class *cls)
 
 /* The generators. */
 void sonde_generate_header(const struct sonde_generate_model *model, FILE *to);
+/* For programs without a C library (sonde/bare.h). */
+void sonde_generate_bare(const struct sonde_generate_model *model, FILE *to);
 void sonde_generate_doc(const struct sonde_generate_model *model, FILE *to);
 
 /*
@@ -85,13 +87,23 @@ void sonde_generate_doc(const struct sonde_generate_model *model, FILE *to);
 int sonde_generate_sum(struct sonde_generate_model *model,
 		       const struct sonde_generate_event **ret_event);
 
+/* The trace's, made of the checksum. */
+void sonde_generate_uuid(const struct sonde_generate_model *model,
+			 uint8_t ret_uuid[16]);
+
+struct sonde_generate_trace {
+	enum sonde_ctf_version version;
+	bool is_bare;       /* as sonde/bare.h writes it */
+	uint64_t frequency; /* of its clock, in Hz */
+};
+
 /*
  * A trace's metadata with the model's events, ids from 1 on, in one stream class:
  * what a recording of all of them has. 0; -ENOTSUP: this build can't write CTF 2;
  * -ENOMEM.
  */
 int sonde_generate_metadata(const struct sonde_generate_model *model,
-			    enum sonde_ctf_version version,
+			    const struct sonde_generate_trace *trace,
 			    struct sonde_ctf_text *to);
 
 /* A line for each difference, those that readers of traces stumble over with

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* header.h - what the headers for all targets have in common: C's names. */
+#ifndef GENERATE_HEADER_H
+#define GENERATE_HEADER_H
+
+#include "generate/model.h"
+
+/* A structure for each structure and variant, constants for each enumeration. */
+void sonde_generate_put_types(const struct sonde_generate_model *model,
+			      FILE *to);
+
+/* The parameters of an event's function, "uint32_t number, size_t nr_articles"
+ * and so on; nothing if there are none. */
+void sonde_generate_put_arguments(const struct sonde_class *payload, FILE *to);
+
+/* In a comment, which it can't end; behind `before`. NULL: nothing. */
+void sonde_generate_put_about(const char *before, const char *about, FILE *to);
+
+void sonde_generate_put_upper(const char *name, FILE *to);
+
+#endif /* GENERATE_HEADER_H */
