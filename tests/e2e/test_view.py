@@ -18,6 +18,7 @@ import urllib.parse
 import urllib.request
 
 from home import Home
+from machine import KERNEL, LOST, READY, Machine
 from obedient import Program as Obedient, program
 from sonde import SONDE, install, run, scratch
 from handmade import Handmade, Layout
@@ -53,84 +54,6 @@ def handmade():
                             stream.event("m:even", time, a=number)
                 now += 2
     return trace.dir
-
-
-SWITCH = [("prev_comm", "string", 8), ("prev_tid", 32, 8), ("prev_prio", 32, 8),
-          ("prev_state", 64, 8), ("next_comm", "string", 8),
-          ("next_tid", 32, 8), ("next_prio", 32, 8)]
-KERNEL = Layout(header=[("id", 16, 8), ("time", 64, 8)],
-                events={"sched_switch": SWITCH,
-                        "sched_waking": [("comm", "string", 8), ("tid", 32, 8),
-                                         ("prio", 32, 8),
-                                         ("target_cpu", 32, 8)]})
-RUNNING, READY, PREEMPTED, BLOCKED, LOST = 1, 2, 3, 4, 255
-IDLE = 7
-
-
-class Machine:
-    """Two CPUs, six threads, chance, and what each row was doing since when."""
-
-    def __init__(self, seed, nr):
-        chance = random.Random(seed)
-        self.events = {0: [], 1: []}
-        self.now = 1000
-        self.states = {tid: [] for tid in range(1, 7)}  # (since, state, about)
-        self.cpus = {0: [], 1: []}
-        running = {0: 0, 1: 0}
-        for _ in range(nr):
-            self.now += chance.randrange(1, 400)
-            cpu = chance.randrange(2)
-            blocked = self.in_state(BLOCKED)
-            if blocked and chance.random() < 0.4:
-                self.wake(cpu, chance.choice(blocked), running[cpu])
-            else:
-                waiting = [0] + self.in_state(READY, PREEMPTED, None)
-                tid = chance.choice([t for t in waiting
-                                     if t != running[cpu]] or [0])
-                if tid != running[cpu]:
-                    self.switch(cpu, running[cpu], tid, chance.randrange(2))
-                    running[cpu] = tid
-
-    def in_state(self, *states):
-        return [tid for tid, told in self.states.items()
-                if (told[-1][1] if told else None) in states]
-
-    def wake(self, cpu, tid, waker):
-        self.events[cpu].append((self.now, "sched_waking", {
-            "comm": f"t{tid}", "tid": tid, "prio": 20, "target_cpu": cpu}))
-        self.states[tid].append((self.now, READY, waker))
-
-    def switch(self, cpu, prev, tid, state):
-        self.events[cpu].append((self.now, "sched_switch", {
-            "prev_comm": f"t{prev}", "prev_tid": prev, "prev_prio": 20,
-            "prev_state": state, "next_comm": f"t{tid}", "next_tid": tid,
-            "next_prio": 20}))
-        if prev:
-            self.states[prev].append(
-                (self.now, BLOCKED if state else PREEMPTED, None))
-        if tid:
-            self.states[tid].append((self.now, RUNNING, cpu))
-        self.cpus[cpu].append((self.now, RUNNING if tid else IDLE, tid))
-
-    def write(self, lost_in=None, packets=None):
-        """The trace; in that packet of CPU 1 events are lost. Or so many packets
-        of each CPU."""
-        trace = Handmade(KERNEL)
-        for cpu, events in self.events.items():
-            with trace.stream(f"cpu{cpu}", cpu=cpu) as stream:
-                for at in range(0, len(events), 50)[:packets]:
-                    part = events[at:at + 50]
-                    lost = cpu and lost_in is not None and at // 50 >= lost_in
-                    with stream.packet(part[0][0], part[-1][0],
-                                       discarded=3 * lost):
-                        for time, name, fields in part:
-                            stream.event(name, time, **fields)
-        return trace.dir
-
-    def known(self, told, time):
-        """What was told last by then, and since when; None: nothing."""
-        before = [entry for entry in told if entry[0] <= time]
-        return before[-1] if before else None
 
 
 NAMES = ["app:parse", "app:query", "app:send"]
@@ -812,7 +735,7 @@ begin nothing == 1
 """
 
 
-def jobs():
+def jobs(lost=3):
     """Two jobs; while the first runs again events are lost on another CPU."""
     trace = Handmade(JOBS)
     with trace.stream("t", cpu=0) as stream:
@@ -825,7 +748,7 @@ def jobs():
     with trace.stream("u", cpu=1) as stream:
         with stream.packet(1000, 5000, discarded=0):
             pass
-        with stream.packet(5000, 6000, discarded=3):
+        with stream.packet(5000, 6000, discarded=lost):
             pass
     return trace.dir
 
@@ -839,6 +762,8 @@ def own_states(server, row):
         if got["state"]:
             found.append((got["detail"]["name"], got["from"] + origin,
                           got["to"] + origin))
+        if found and got["from"] == got["to"]:
+            break  # behind all that is known
         at = max(got["to"], at + 1)
     return found
 
@@ -865,6 +790,34 @@ def rows_that_one_declares_are_as_their_rules_say():
     with view(trace) as server:
         check_equal((server.ready()["index"]["from_cache"], server.ask("rows")),
                     (False, []), "other rules, another index")
+
+
+@test
+def a_declared_row_goes_on_where_what_was_lost_is_of_others():
+    rules = scratch() / "rules"
+    rules.write_text(RULES + """row last
+begin event == "sched_switch" && next_tid == 12345
+""")
+    kernel = Handmade(KERNEL)
+    with kernel.stream("cpu1", cpu=1) as stream:
+        with stream.packet(1000, 3000, discarded=0):
+            stream.event("sched_switch", 1200, prev_comm="", prev_tid=0,
+                         prev_prio=20, prev_state=0, next_comm="t1",
+                         next_tid=1, next_prio=20)
+        with stream.packet(3000, 6000, discarded=3):
+            pass
+    with view(jobs(lost=0), "--rows", str(rules), kernel.dir) as server:
+        check(server.ready()["lost"], "nothing is lost")
+        rows = {row["name"]: row["id"] for row in server.ask("rows")
+                if row["kind"] == "own"}
+        got = {name: own_states(server, row) for name, row in rows.items()}
+        drawn = frame(server, pixels=1000,
+                      rows=f"{rows['job 1']},{rows['last']}")
+    holes = [any(run[2] == LOST for run in drawn[rows[name]])
+             for name in ("job 1", "last")]
+    check_equal(holes, [False, True], "holes in them")
+    check_equal(got["job 1"][2], ("print", 3000, 7000), "of programs alone")
+    check_equal(got["last"], [("2", 2000, 3000)], "a row of both")
 
 
 @test

@@ -397,6 +397,14 @@ static void draw_row(const struct sonde_view_rows *rows, uint32_t row,
 	}
 }
 
+static bool is_hole_of(const struct sonde_view_row *row,
+		       const struct sonde_view_hole *hole)
+{
+	if (row->kind == SONDE_VIEW_ROW_OWN)
+		return hole->sources & row->sources;
+	return !is_of_cpu(row) || hole->cpu < 0 || hole->cpu == row->number;
+}
+
 /* Nothing is drawn over a hole. */
 static void draw_holes(const struct sonde_view *view,
 		       const struct sonde_view_row *row,
@@ -410,8 +418,7 @@ static void draw_holes(const struct sonde_view *view,
 		uint32_t first;
 		uint32_t last;
 
-		if ((is_of_cpu(row) && hole.cpu >= 0 &&
-		     hole.cpu != row->number) ||
+		if (!is_hole_of(row, &hole) ||
 		    !sonde_view_hole_pixels(view, &hole, span, pixels, &first,
 					    &last))
 			continue;

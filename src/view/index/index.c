@@ -66,8 +66,8 @@ static void find_holes(struct sonde_view_index *index)
 	for (size_t i = 0; !sonde_trace_problem(index->trace, i, &problem);
 	     i++) {
 		struct sonde_stream_info info = { .cpu = -1 };
-		struct sonde_view_hole hole = { problem.begin, problem.end,
-						-1 };
+		struct sonde_view_hole hole = { problem.begin, problem.end, -1,
+						UINT32_MAX };
 
 		if (!is_hole(&problem))
 			continue;
@@ -78,8 +78,11 @@ static void find_holes(struct sonde_view_index *index)
 				       "no memory for what is missing");
 			return;
 		}
-		if (problem.stream)
+		if (problem.stream) {
 			sonde_stream_get_info(problem.stream, &info);
+			hole.sources = sonde_view_own_source(index->trace,
+							     info.source);
+		}
 		if (hole.end_ns == SONDE_TIME_MAX)
 			hole.end_ns = index->end_ns;
 		if (hole.end_ns < hole.begin_ns)

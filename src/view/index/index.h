@@ -61,7 +61,8 @@ uint64_t sonde_view_index_count(struct sonde_view_index *index, int64_t time);
 /* What is missing. */
 struct sonde_view_hole {
 	int64_t begin_ns, end_ns;
-	int32_t cpu; /* -1: any */
+	int32_t cpu;      /* -1: any */
+	uint32_t sources; /* bits as a row's; all: nobody knows */
 };
 /* The i-th; false beyond the last. */
 bool sonde_view_index_hole(struct sonde_view_index *index, size_t i,

@@ -27,6 +27,9 @@ struct own_rule {
 	const struct sonde_view_rule *rule;
 	struct sonde_filter *per;
 	struct own_edge edges[SONDE_VIEW_RULE_EDGES];
+	/* of its events, and of those of rules of the same row: */
+	struct sonde_lost lost;
+	uint32_t sources;
 };
 
 /* A row, and what it is. */
@@ -41,8 +44,7 @@ struct sonde_view_own {
 	struct sonde_trace *trace;
 	struct own_rule rules[SONDE_VIEW_RULES];
 	size_t nr;
-	uint64_t *wanted; /* by class: the rules that can be true of it */
-	struct sonde_lost lost;
+	uint64_t *wanted;       /* by class: the rules that can be true of it */
 	struct sonde_hash rows; /* struct own_row */
 	struct sonde_export_names names;
 	uint32_t *numbers; /* of names in the build; 0: none yet */
@@ -52,6 +54,7 @@ struct sonde_view_own {
 
 static void own_rule_fini(struct own_rule *rule)
 {
+	sonde_lost_fini(&rule->lost);
 	sonde_filter_free(rule->per);
 	for (size_t i = 0; i < SONDE_VIEW_RULE_EDGES; i++) {
 		sonde_filter_free(rule->edges[i].when);
@@ -124,6 +127,59 @@ static uint64_t rules_of_class(const struct sonde_view_own *own,
 	return wanted;
 }
 
+/* Rules of the same row tell of each other's states. */
+static uint64_t rules_of_row(const struct sonde_view_own *own, const char *row)
+{
+	uint64_t rules = 0;
+
+	for (size_t i = 0; i < own->nr; i++)
+		if (!strcmp(own->rules[i].rule->row, row))
+			rules |= UINT64_C(1) << i;
+	return rules;
+}
+
+uint32_t sonde_view_own_source(const struct sonde_trace *trace,
+			       const struct sonde_source *source)
+{
+	size_t nr = sonde_trace_nr_sources(trace);
+	uint32_t bit = 1;
+
+	for (size_t i = 0; i < nr && i < 31; i++, bit <<= 1)
+		if (sonde_trace_source(trace, i) == source)
+			break;
+	return bit;
+}
+
+static uint32_t source_of_class(const struct sonde_view_own *own, size_t i)
+{
+	struct sonde_event_class_info info;
+
+	sonde_event_class_get_info(sonde_trace_event_class(own->trace, i),
+				   &info);
+	return sonde_view_own_source(own->trace, info.source);
+}
+
+static int own_read_lost(struct sonde_view_own *own)
+{
+	size_t nr = sonde_trace_nr_event_classes(own->trace);
+	uint8_t *wanted = calloc(nr + 1, 1);
+	int err = wanted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < own->nr; i++) {
+		struct own_rule *rule = &own->rules[i];
+		uint64_t rules = rules_of_row(own, rule->rule->row);
+
+		for (size_t k = 0; k < nr; k++) {
+			wanted[k] = (own->wanted[k] & rules) != 0;
+			if (wanted[k])
+				rule->sources |= source_of_class(own, k);
+		}
+		err = sonde_lost_read(&rule->lost, own->trace, wanted);
+	}
+	free(wanted);
+	return err;
+}
+
 static int own_wanted(struct sonde_view_own *own)
 {
 	size_t nr = sonde_trace_nr_event_classes(own->trace);
@@ -135,7 +191,7 @@ static int own_wanted(struct sonde_view_own *own)
 	for (size_t i = 0; i < nr; i++)
 		own->wanted[i] = rules_of_class(
 			own, sonde_trace_event_class(own->trace, i));
-	return 0;
+	return own_read_lost(own);
 }
 
 int sonde_view_own_new(struct sonde_view_build *build,
@@ -157,8 +213,6 @@ int sonde_view_own_new(struct sonde_view_build *build,
 		err = compile_rules(own, rules, unfit, size);
 	if (!err && own->nr)
 		err = own_wanted(own);
-	if (!err && own->nr)
-		err = sonde_lost_read(&own->lost, trace, NULL);
 	if (err || !own->nr)
 		sonde_view_own_free(own);
 	else
@@ -172,7 +226,6 @@ void sonde_view_own_free(struct sonde_view_own *own)
 		return;
 	for (size_t i = 0; i < own->nr; i++)
 		own_rule_fini(&own->rules[i]);
-	sonde_lost_fini(&own->lost);
 	sonde_hash_fini(&own->rows);
 	sonde_export_names_fini(&own->names);
 	free(own->wanted);
@@ -200,8 +253,8 @@ static bool own_row_name(const struct own_rule *rule,
 	return true;
 }
 
-static int make_own_row(struct sonde_view_own *own, struct own_row *row,
-			const char *name)
+static int make_own_row(struct sonde_view_own *own, const struct own_rule *rule,
+			struct own_row *row, const char *name)
 {
 	struct sonde_view_build *build = own->build;
 	int at;
@@ -209,9 +262,11 @@ static int make_own_row(struct sonde_view_own *own, struct own_row *row,
 	row->next = (int32_t)own->rows.nr_entries;
 	(void)pthread_rwlock_wrlock(build->lock);
 	at = sonde_view_build_row(build, SONDE_VIEW_ROW_OWN, row->next - 1);
-	if (at >= 0)
+	if (at >= 0) {
+		build->rows.rows[at].sources = rule->sources;
 		(void)snprintf(build->rows.rows[at].name, SONDE_VIEW_ROW_NAME,
 			       "%s", name);
+	}
 	(void)pthread_rwlock_unlock(build->lock);
 	return at < 0 && at != -E2BIG ? at : 0;
 }
@@ -254,12 +309,12 @@ static int cross_edge(struct sonde_view_own *own, const struct own_rule *rule,
 		return err == -E2BIG ? 0 : err;
 	}
 	if (!row->next)
-		err = make_own_row(own, row, name);
+		err = make_own_row(own, rule, row, name);
 	sonde_view_build_end(own->build, SONDE_VIEW_ROW_OWN, row->next - 1,
 			     &row->is, event->time_ns);
 	row->is = (struct sonde_view_since){
 		.begin_ns = event->time_ns,
-		.until_ns = sonde_lost_next(&own->lost),
+		.until_ns = sonde_lost_next(&rule->lost),
 		.state = begins ? SONDE_VIEW_SPAN : SONDE_VIEW_UNKNOWN,
 		.about = begins ? own_name(own, &rule->edges[i], event) : 0,
 	};
@@ -274,13 +329,13 @@ static int own_feed(void *ctx, const struct sonde_event *event,
 	int err = 0;
 
 	(void)who;
-	if (!left || event->time_ns == SONDE_TIME_MIN ||
-	    sonde_lost_pass(&own->lost, event->time_ns))
+	if (event->time_ns == SONDE_TIME_MIN)
 		return 0;
 	for (; !err && left; left &= left - 1) {
-		const struct own_rule *rule =
-			&own->rules[__builtin_ctzll(left)];
+		struct own_rule *rule = &own->rules[__builtin_ctzll(left)];
 
+		if (sonde_lost_pass(&rule->lost, event->time_ns))
+			continue;
 		for (size_t i = 0; i < rule->rule->nr_edges; i++)
 			if (sonde_filter_match(rule->edges[i].when, event)) {
 				err = cross_edge(own, rule, i, event);

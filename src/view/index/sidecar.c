@@ -21,14 +21,14 @@
 #include "sys/userdir.h"
 #include "sys/write.h"
 
-#define MAGIC    UINT64_C(0x366e69736e6f73) /* "sonsin6" */
+#define MAGIC    UINT64_C(0x376e69736e6f73) /* "sonsin7" */
 #define WINDOW   ((size_t)1 << 18)
 #define TEXT_MAX 4096u
 
 struct disk_row {
 	uint32_t kind;
 	int32_t number, pid;
-	uint32_t zero;
+	uint32_t sources;
 	uint64_t nr_nodes;
 	int64_t begin, end;
 	uint64_t sums[SONDE_VIEW_STATES];
@@ -268,6 +268,7 @@ static void put_disk_rows(FILE *to, const struct sonde_view_rows *rows)
 			.kind = (uint32_t)row->kind,
 			.number = row->number,
 			.pid = row->pid,
+			.sources = row->sources,
 			.nr_nodes = row->nr_nodes,
 			.begin = row->begin,
 			.end = row->end,
@@ -464,6 +465,7 @@ static int load_row(struct load *load, const struct disk_row *disk)
 		return number;
 	row = &load->build->rows.rows[number];
 	row->pid = disk->pid;
+	row->sources = disk->sources;
 	row->begin = disk->begin;
 	row->end = disk->end;
 	memcpy(row->sums, disk->sums, sizeof(row->sums));
