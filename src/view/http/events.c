@@ -17,11 +17,12 @@
 #include "base/time.h"
 #include "reader/reader.h"
 #include "view/http/view.h"
+#include "view/index/explain.h"
+#include "view/index/search.h"
 
 #define EVENTS_MAX     2000
 #define EVENTS_DEFAULT 100
 #define PATIENCE_NS    ((uint64_t)2 * SONDE_NS_PER_S)
-#define LOOK_EVERY     4096 /* events */
 
 struct sonde_view_shapes {
 	/* of a context and the payload */
@@ -116,43 +117,14 @@ static void put_if_known(struct sonde_json *json, const char *name,
 		sonde_json_put_signed(json, name, number);
 }
 
-/* Whose event it is. Where it doesn't say so, its CPU's row does: who ran just
- * before. (sonde_event_tid() would read the whole trace for the first answer.)
- */
-static int32_t thread_that_ran(const struct sonde_view *view,
-			       const struct sonde_event *event)
-{
-	int32_t cpu = sonde_event_cpu(event);
-	int32_t tid = sonde_event_own_tid(event);
-	const struct sonde_view_rows *rows;
-	struct sonde_view_piece piece;
-	int64_t row;
-
-	if (tid >= 0 || cpu < 0 || event->time_ns == SONDE_TIME_MIN)
-		return tid;
-	rows = sonde_view_index_lock(view->index);
-	row = sonde_view_index_row(view->index, SONDE_VIEW_ROW_CPU, cpu);
-	if (row >= 0 &&
-	    sonde_view_rows_at(rows, (uint32_t)row,
-			       event->time_ns - view->begin_ns - 1, &piece) &&
-	    (piece.state == SONDE_VIEW_RUNNING ||
-	     piece.state == SONDE_VIEW_IDLE))
-		tid = (int32_t)piece.about;
-	sonde_view_index_unlock(view->index);
-	return tid;
-}
-
 /* The name that the thread's row has, its last one. */
 static void put_row_name(const struct sonde_view *view, int32_t tid,
 			 struct sonde_json *json)
 {
-	const struct sonde_view_rows *rows = sonde_view_index_lock(view->index);
-	int64_t row =
-		sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD, tid);
-	const char *name = row >= 0 ? rows->rows[row].name : "";
+	const char *name;
 
-	if (tid == 0)
-		name = "idle";
+	(void)sonde_view_index_lock(view->index);
+	name = sonde_view_thread_name(view->index, tid);
 	sonde_json_put_text(json, "comm", *name ? name : NULL);
 	sonde_view_index_unlock(view->index);
 }
@@ -180,9 +152,12 @@ static void list_event(const struct sonde_view *view,
 		       const struct sonde_event *event,
 		       struct sonde_buffer *buffer, struct sonde_json *json)
 {
-	int32_t tid = thread_that_ran(view, event);
 	struct sonde_stream_info info;
+	int32_t tid;
 
+	(void)sonde_view_index_lock(view->index);
+	tid = sonde_view_event_tid(view->index, event, view->begin_ns);
+	sonde_view_index_unlock(view->index);
 	sonde_stream_get_info(event->stream, &info);
 	sonde_json_open(json, NULL, '{');
 	if (event->time_ns == SONDE_TIME_MIN)
@@ -206,6 +181,7 @@ struct list {
 	int64_t from_ns, nr;
 	bool backward;
 	struct sonde_filter *filter;
+	uint64_t until_ns;
 	/* of the events so far */
 	int64_t found;
 	bool more;
@@ -242,43 +218,46 @@ static int parse_list_wanted(struct sonde_view *view,
 					 error);
 }
 
-/* The next event that matches: 1; 0: there is none, or time is up. */
-static int next_wanted(struct list *list, struct sonde_cursor *cursor,
-		       uint64_t until_ns, const struct sonde_event **ret_event)
+static bool is_list_enough(void *ctx)
 {
-	uint64_t looked = 0;
-	int got;
+	const struct list *list = ctx;
 
-	while ((got = list->backward ?
-			      sonde_cursor_prev(cursor, ret_event) :
-			      sonde_cursor_next(cursor, ret_event)) > 0) {
-		if (!list->filter ||
-		    sonde_filter_match(list->filter, *ret_event))
-			return 1;
-		if (++looked % LOOK_EVERY)
-			continue;
-		if (atomic_load(list->view->stopping))
-			return -EINTR;
-		if (sonde_monotonic_ns() > until_ns) {
-			list->scanned_ns = (*ret_event)->time_ns;
-			list->more = true;
-			return 0;
-		}
-	}
-	return got;
+	return atomic_load(list->view->stopping) ||
+	       sonde_monotonic_ns() > list->until_ns;
+}
+
+/* The next event that matches: 1; 0: there is none, or time is up. */
+static int next_wanted(struct list *list, struct sonde_view_search *search,
+		       const struct sonde_event **ret_event)
+{
+	int got = sonde_view_search_next(search, ret_event);
+
+	if (got != -EAGAIN)
+		return got;
+	if (atomic_load(list->view->stopping))
+		return -EINTR;
+	list->scanned_ns = (*ret_event)->time_ns;
+	list->more = true;
+	return 0;
 }
 
 /* Each event is a line of its own in `to`; ends[i] is where the i-th ends. */
 static int list_events(struct list *list, struct sonde_cursor *cursor, FILE *to,
 		       long *ends)
 {
-	uint64_t until_ns = sonde_monotonic_ns() + PATIENCE_NS;
+	struct sonde_view_search search = {
+		.cursor = cursor,
+		.filter = list->filter,
+		.backward = list->backward,
+		.is_enough = is_list_enough,
+		.ctx = list,
+	};
 	struct sonde_buffer buffer;
 	const struct sonde_event *event;
 	int got = sonde_buffer_init(&buffer);
 
-	while (!got &&
-	       (got = next_wanted(list, cursor, until_ns, &event)) > 0) {
+	list->until_ns = sonde_monotonic_ns() + PATIENCE_NS;
+	while (!got && (got = next_wanted(list, &search, &event)) > 0) {
 		struct sonde_json json = sonde_view_json(to);
 
 		if (list->found == list->nr) {

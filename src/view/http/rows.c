@@ -15,7 +15,8 @@
 
 #include "base/json.h"
 #include "view/http/view.h"
-#include "view/index/build.h"
+#include "view/index/explain.h"
+#include "view/index/list.h"
 #include "view/index/walk.h"
 
 #define PROCESS_ID   ((uint32_t)1 << 31)
@@ -24,16 +25,6 @@
 
 /* ---- which rows there are ---- */
 
-struct listed {
-	uint32_t id;
-	const struct sonde_view_row *row;
-	const struct sonde_view_row
-		*of; /* the thread it goes on within, or it */
-	int32_t pid; /* of a thread; -1 */
-	uint64_t busy, of_busy,
-		all_busy; /* its own, that one's, its process's */
-};
-
 static const char *const kinds[] = {
 	[SONDE_VIEW_ROW_CPU] = "cpu",       [SONDE_VIEW_ROW_IRQS] = "span",
 	[SONDE_VIEW_ROW_SOFTIRQS] = "span", [SONDE_VIEW_ROW_THREAD] = "thread",
@@ -41,175 +32,13 @@ static const char *const kinds[] = {
 	[SONDE_VIEW_ROW_OWN] = "own",
 };
 
-/* A thread's, what goes on within it, and a lock's. */
-static bool is_of_process(const struct sonde_view_row *row)
-{
-	return row->kind >= SONDE_VIEW_ROW_THREAD;
-}
-
-static bool is_of_cpu(const struct sonde_view_row *row)
-{
-	return row->kind < SONDE_VIEW_ROW_OWN;
-}
-
-static bool has_thread(const struct sonde_view_row *row)
-{
-	return is_of_process(row) && row->kind != SONDE_VIEW_ROW_LOCK;
-}
-
-static void row_name(const struct sonde_view_row *row, char *to, size_t size)
-{
-	static const char *const of_cpu[] = {
-		[SONDE_VIEW_ROW_CPU] = "",
-		[SONDE_VIEW_ROW_IRQS] = " interrupts",
-		[SONDE_VIEW_ROW_SOFTIRQS] = " soft interrupts",
-	};
-
-	if (is_of_cpu(row))
-		(void)snprintf(to, size, "CPU %" PRId32 "%s", row->number,
-			       of_cpu[row->kind]);
-	else if (row->kind < SONDE_VIEW_ROW_WITHIN)
-		(void)snprintf(to, size, "%s",
-			       row->name[0] ? row->name : "thread");
-	else
-		(void)snprintf(to, size, "depth %d",
-			       (int)row->kind - SONDE_VIEW_ROW_WITHIN + 1);
-}
-
-/* The text is in the name, or is the number of the thread or process. */
-static bool is_row_wanted(const struct sonde_view_row *row, const char *filter)
-{
-	char text[96];
-
-	if (!filter)
-		return true;
-	row_name(row, text, sizeof(text));
-	if (strcasestr(text, filter))
-		return true;
-	(void)snprintf(text, sizeof(text), "%" PRId32, row->number);
-	if (has_thread(row) && !strcmp(text, filter))
-		return true;
-	(void)snprintf(text, sizeof(text), "%" PRId32, row->pid);
-	return row->pid >= 0 && !strcmp(text, filter);
-}
-
-static int compare_listed(const void *a, const void *b)
-{
-	const struct listed *left = a;
-	const struct listed *right = b;
-	bool threads = is_of_process(left->row);
-	bool lock = left->row->kind == SONDE_VIEW_ROW_LOCK;
-
-	if (threads != is_of_process(right->row))
-		return threads ? 1 : -1;
-	if (!threads && is_of_cpu(left->row) != is_of_cpu(right->row))
-		return is_of_cpu(left->row) ? -1 : 1;
-	if (threads && left->all_busy != right->all_busy)
-		return left->all_busy > right->all_busy ? -1 : 1;
-	if (threads && left->pid != right->pid)
-		return left->pid < right->pid ? -1 : 1;
-	if (lock != (right->row->kind == SONDE_VIEW_ROW_LOCK))
-		return lock ? 1 : -1;
-	if (threads && left->of_busy != right->of_busy)
-		return left->of_busy > right->of_busy ? -1 : 1;
-	if (left->row->number != right->row->number)
-		return left->row->number < right->row->number ? -1 : 1;
-	return (int)left->row->kind - (int)right->row->kind;
-}
-
-static int compare_pids(const void *a, const void *b)
-{
-	const struct listed *left = a;
-	const struct listed *right = b;
-
-	return (left->pid > right->pid) - (left->pid < right->pid);
-}
-
-/* How busy all threads of each process are; locks aren't. */
-static void add_up_processes(struct listed *list, size_t nr)
-{
-	qsort(list, nr, sizeof(*list), compare_pids);
-	for (size_t i = 0; i < nr;) {
-		uint64_t busy = 0;
-		size_t end;
-
-		for (end = i; end < nr && list[end].pid == list[i].pid; end++)
-			if (list[end].row == list[end].of &&
-			    has_thread(list[end].row))
-				busy += list[end].busy;
-		for (; i < end; i++)
-			list[i].all_busy =
-				list[i].pid < 0 ? list[i].of_busy : busy;
-	}
-}
-
-/* Of a thread whose running nobody told of, how long something went on in it; how
- * long a lock was held or waited for. */
-static uint64_t busy_of(const struct sonde_view *view,
-			const struct sonde_view_row *row)
-{
-	const struct sonde_view_rows *rows = sonde_view_index_rows(view->index);
-	int64_t within = -1;
-
-	if (row->kind >= SONDE_VIEW_ROW_WITHIN ||
-	    row->kind == SONDE_VIEW_ROW_OWN)
-		return row->sums[SONDE_VIEW_SPAN];
-	if (row->kind == SONDE_VIEW_ROW_THREAD && row->begin == row->end)
-		within = sonde_view_index_row(
-			view->index, SONDE_VIEW_ROW_WITHIN, row->number);
-	if (within >= 0)
-		return rows->rows[within].sums[SONDE_VIEW_SPAN];
-	if (row->kind == SONDE_VIEW_ROW_LOCK)
-		return row->sums[SONDE_VIEW_HELD] +
-		       row->sums[SONDE_VIEW_CONTENDED];
-	return row->sums[SONDE_VIEW_RUNNING] + row->sums[SONDE_VIEW_IRQ] +
-	       row->sums[SONDE_VIEW_SOFTIRQ];
-}
-
-static int64_t row_thread(const struct sonde_view *view,
-			  const struct sonde_view_row *row)
-{
-	return sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD,
-				    row->number);
-}
-
-static size_t list_rows(const struct sonde_view *view, const char *filter,
-			struct listed *list)
-{
-	const struct sonde_view_rows *rows = sonde_view_index_rows(view->index);
-	size_t nr = 0;
-
-	for (size_t i = 0; i < rows->nr; i++) {
-		const struct sonde_view_row *row = &rows->rows[i];
-		const struct sonde_view_row *of = row;
-		int64_t thread = row->kind >= SONDE_VIEW_ROW_WITHIN ?
-					 row_thread(view, row) :
-					 -1;
-
-		if (thread >= 0)
-			of = &rows->rows[thread];
-		if (is_row_wanted(of, filter))
-			list[nr++] = (struct listed){
-				.id = (uint32_t)i,
-				.row = row,
-				.of = of,
-				.pid = of->pid,
-				.busy = busy_of(view, row),
-				.of_busy = busy_of(view, of),
-			};
-	}
-	add_up_processes(list, nr);
-	qsort(list, nr, sizeof(*list), compare_listed);
-	return nr;
-}
-
 static void put_one_row(struct sonde_json *json, const struct sonde_view *view,
-			const struct listed *listed, int64_t parent)
+			const struct sonde_view_listed *listed, int64_t parent)
 {
 	const struct sonde_view_row *row = listed->row;
 	char name[96];
 
-	row_name(row, name, sizeof(name));
+	sonde_view_row_name(row, name, sizeof(name));
 	sonde_json_open(json, NULL, '{');
 	sonde_json_put_unsigned(json, "id", listed->id);
 	sonde_json_put_text(json, "kind",
@@ -222,7 +51,8 @@ static void put_one_row(struct sonde_json *json, const struct sonde_view *view,
 		sonde_json_put_signed(json, "parent", parent);
 	sonde_json_put_text(json, "name", name);
 	sonde_json_put_signed(json, "pid", listed->pid);
-	sonde_json_put_signed(json, "tid", has_thread(row) ? row->number : -1);
+	sonde_json_put_signed(
+		json, "tid", sonde_view_row_has_thread(row) ? row->number : -1);
 	sonde_json_put_double(json, "busy",
 			      (double)listed->busy /
 				      (double)(view->end_ns - view->begin_ns));
@@ -231,7 +61,7 @@ static void put_one_row(struct sonde_json *json, const struct sonde_view *view,
 
 static void put_process_row(struct sonde_json *json,
 			    const struct sonde_view *view,
-			    const struct listed *first)
+			    const struct sonde_view_listed *first)
 {
 	const struct sonde_view_row *row = first->row;
 	int64_t leader = sonde_view_index_row(
@@ -255,30 +85,32 @@ static void put_process_row(struct sonde_json *json,
 
 /* -1: it is below none. */
 static int64_t parent_of(const struct sonde_view *view,
-			 const struct listed *listed)
+			 const struct sonde_view_listed *listed)
 {
 	const struct sonde_view_row *row = listed->row;
 
 	if (listed->of != row)
-		return row_thread(view, row);
-	if (is_of_process(row))
+		return sonde_view_list_thread(view->index, row);
+	if (sonde_view_row_is_of_process(row))
 		return listed->pid >= 0 ?
 			       (int64_t)(PROCESS_ID | (uint32_t)listed->pid) :
 			       -1;
-	return row->kind == SONDE_VIEW_ROW_CPU || !is_of_cpu(row) ?
+	return row->kind == SONDE_VIEW_ROW_CPU ||
+			       !sonde_view_row_is_of_cpu(row) ?
 		       -1 :
 		       sonde_view_index_row(view->index, SONDE_VIEW_ROW_CPU,
 					    row->number);
 }
 
-static void put_rows(const struct sonde_view *view, const struct listed *list,
-		     size_t nr, FILE *to)
+static void put_rows(const struct sonde_view *view,
+		     const struct sonde_view_listed *list, size_t nr, FILE *to)
 {
 	struct sonde_json json = sonde_view_json(to);
 
 	sonde_json_open(&json, NULL, '[');
 	for (size_t i = 0; i < nr; i++) {
-		if (is_of_process(list[i].row) && list[i].pid >= 0 &&
+		if (sonde_view_row_is_of_process(list[i].row) &&
+		    list[i].pid >= 0 &&
 		    (i == 0 || list[i - 1].pid != list[i].pid))
 			put_process_row(&json, view, &list[i]);
 		put_one_row(&json, view, &list[i], parent_of(view, &list[i]));
@@ -312,13 +144,14 @@ int sonde_view_answer_rows(struct sonde_view *view,
 {
 	const char *filter = sonde_view_request_text(request, "filter");
 	const struct sonde_view_rows *rows;
-	struct listed *list;
+	struct sonde_view_listed *list;
 
 	(void)error;
 	rows = sonde_view_index_lock(view->index);
 	list = calloc(rows->nr + 1, sizeof(*list));
 	if (list)
-		put_rows(view, list, list_rows(view, filter, list), to);
+		put_rows(view, list, sonde_view_list(view->index, filter, list),
+			 to);
 	sonde_view_index_unlock(view->index);
 	free(list);
 	return list ? 0 : -ENOMEM;
@@ -326,157 +159,9 @@ int sonde_view_answer_rows(struct sonde_view *view,
 
 /* ---- pixels ---- */
 
-/* As the answer has it; little endian. */
-struct run {
-	uint16_t x, width;
-	uint8_t state, share;
-	uint16_t name; /* of what went on all the time; 0: several, or none */
-};
-
-/* A pixel may begin and end a little earlier: by this part of it. */
-#define PIXEL_SLACK 8
-
-/* What a pixel shows: the state that took most of it, and how much that is. */
-static void choose_state(const uint64_t before[SONDE_VIEW_STATES],
-			 const uint64_t after[SONDE_VIEW_STATES],
-			 uint64_t pixel_ns, struct run *run)
-{
-	uint64_t most = 0;
-
-	for (uint8_t i = SONDE_VIEW_UNKNOWN + 1; i < SONDE_VIEW_STATES; i++)
-		if (after[i] - before[i] > most) {
-			most = after[i] - before[i];
-			run->state = i;
-		}
-	run->share = (uint8_t)(most * 255 / pixel_ns);
-	if (most && !run->share)
-		run->share = 1;
-}
-
-/* Only what fills a pixel has a name there. */
-static void choose_name(struct sonde_view_walk *walk, int64_t begin,
-			int64_t end, struct run *run)
-{
-	struct sonde_view_piece piece;
-
-	if (run->state == SONDE_VIEW_SPAN &&
-	    sonde_view_walk_at(walk, begin, &piece) && piece.end >= end)
-		run->name = (uint16_t)piece.about;
-}
-
-/* All of the row's pixels, one by one. One that is finer than the clock is what
- * is there then. */
-static void draw_row(const struct sonde_view_rows *rows, uint32_t row,
-		     const struct sonde_view_span *span, uint32_t pixels,
-		     struct run *runs)
-{
-	int64_t slack = (span->to - span->from) / pixels / PIXEL_SLACK;
-	uint64_t sums[2][SONDE_VIEW_STATES];
-	struct sonde_view_piece piece;
-	struct sonde_view_walk walk;
-	int64_t begin;
-
-	sonde_view_walk_init(&walk, rows, row);
-	begin = sonde_view_walk_sums(&walk, span->from, slack, sums[0]);
-	for (uint32_t x = 0; x < pixels; x++) {
-		int64_t next = sonde_view_pixel(span, x + 1, pixels);
-		int64_t end = sonde_view_walk_sums(&walk, next, slack,
-						   sums[(x + 1) % 2]);
-
-		runs[x] = (struct run){ .x = (uint16_t)x, .width = 1 };
-		if (end > begin) {
-			choose_state(sums[x % 2], sums[(x + 1) % 2],
-				     (uint64_t)(end - begin), &runs[x]);
-			choose_name(&walk, begin, end, &runs[x]);
-		} else if (sonde_view_walk_at(&walk, begin, &piece)) {
-			runs[x].state = piece.state;
-			runs[x].share = 255;
-			choose_name(&walk, begin, end, &runs[x]);
-		}
-		begin = end;
-	}
-}
-
-static bool is_hole_of(const struct sonde_view_row *row,
-		       const struct sonde_view_hole *hole)
-{
-	if (row->kind == SONDE_VIEW_ROW_OWN)
-		return hole->sources & row->sources;
-	return !is_of_cpu(row) || hole->cpu < 0 || hole->cpu == row->number;
-}
-
-/* Nothing is drawn over a hole. */
-static void draw_holes(const struct sonde_view *view,
-		       const struct sonde_view_row *row,
-		       const struct sonde_view_span *span, uint32_t pixels,
-		       struct run *runs)
-{
-	struct sonde_view_hole hole;
-
-	for (size_t i = 0; sonde_view_index_hole_locked(view->index, i, &hole);
-	     i++) {
-		uint32_t first;
-		uint32_t last;
-
-		if (!is_hole_of(row, &hole) ||
-		    !sonde_view_hole_pixels(view, &hole, span, pixels, &first,
-					    &last))
-			continue;
-		for (uint32_t x = first; x <= last; x++) {
-			runs[x].state = SONDE_VIEW_LOST;
-			runs[x].share = 255;
-			runs[x].name = 0;
-		}
-	}
-}
-
-/* Equal neighbours become one, what is unknown goes; how many are left. */
-static uint32_t join_runs(struct run *runs, uint32_t pixels)
-{
-	uint32_t nr = 0;
-
-	for (uint32_t x = 0; x < pixels; x++) {
-		struct run *last = nr ? &runs[nr - 1] : NULL;
-
-		if (runs[x].state == SONDE_VIEW_UNKNOWN)
-			continue;
-		if (last && last->x + last->width == runs[x].x &&
-		    last->state == runs[x].state &&
-		    last->share == runs[x].share && last->name == runs[x].name)
-			last->width++;
-		else
-			runs[nr++] = runs[x];
-	}
-	return nr;
-}
-
-static void put_frame_row(const struct sonde_view *view,
-			  const struct sonde_view_rows *rows, uint32_t id,
-			  const struct sonde_view_span *span, uint32_t pixels,
-			  struct run *runs, FILE *to)
-{
-	uint32_t head[2] = { htole32(id), 0 };
-	uint32_t nr = 0;
-
-	if (id < rows->nr) {
-		draw_row(rows, id, span, pixels, runs);
-		draw_holes(view, &rows->rows[id], span, pixels, runs);
-		nr = join_runs(runs, pixels);
-	}
-	head[1] = htole32(nr);
-	(void)fwrite(head, sizeof(head), 1, to);
-	for (uint32_t i = 0; i < nr; i++) {
-		runs[i].x = htole16(runs[i].x);
-		runs[i].width = htole16(runs[i].width);
-		runs[i].name = htole16(runs[i].name);
-	}
-	(void)fwrite(runs, sizeof(*runs), nr, to);
-}
-
 /* Rows that one thread draws. */
 struct painting {
 	const struct sonde_view *view;
-	const struct sonde_view_rows *rows;
 	const struct sonde_view_span *span;
 	const uint32_t *ids;
 	size_t nr;
@@ -486,16 +171,34 @@ struct painting {
 	int err;
 };
 
+_Static_assert(sizeof(struct sonde_view_run) == 8, "as the answer has it");
+
+static void put_frame_row(const struct painting *painting, uint32_t id,
+			  struct sonde_view_run *runs, FILE *to)
+{
+	uint32_t nr =
+		sonde_view_paint_row(painting->view->index, id, painting->span,
+				     painting->pixels, runs);
+	uint32_t head[2] = { htole32(id), htole32(nr) };
+
+	(void)fwrite(head, sizeof(head), 1, to);
+	for (uint32_t i = 0; i < nr; i++) {
+		runs[i].x = htole16(runs[i].x);
+		runs[i].width = htole16(runs[i].width);
+		runs[i].name = htole16(runs[i].name);
+	}
+	(void)fwrite(runs, sizeof(*runs), nr, to);
+}
+
 static void *paint_rows(void *memory)
 {
 	struct painting *painting = memory;
-	struct run *runs = calloc(painting->pixels, sizeof(*runs));
+	struct sonde_view_run *runs = calloc(painting->pixels, sizeof(*runs));
 	FILE *to = open_memstream(&painting->bytes, &painting->size);
 
 	painting->err = runs && to ? 0 : -ENOMEM;
 	for (size_t i = 0; !painting->err && i < painting->nr; i++)
-		put_frame_row(painting->view, painting->rows, painting->ids[i],
-			      painting->span, painting->pixels, runs, to);
+		put_frame_row(painting, painting->ids[i], runs, to);
 	if (to && fclose(to))
 		painting->err = -ENOMEM;
 	free(runs);
@@ -556,7 +259,7 @@ int sonde_view_answer_frame(struct sonde_view *view,
 		return sonde_view_fail(error, nr, "rows: up to %d ids",
 				       SONDE_VIEW_ROWS_MAX);
 	painting.nr = nr > 0 ? (size_t)nr : 0;
-	painting.rows = sonde_view_index_lock(view->index);
+	(void)sonde_view_index_lock(view->index);
 	err = paint_frame(&painting, to);
 	sonde_view_index_unlock(view->index);
 	return err ? sonde_view_fail(error, err, "no memory for the picture") :
@@ -578,11 +281,6 @@ static void put_thread(struct sonde_json *json, const struct sonde_view *view,
 	sonde_json_put_text(json, name, text);
 }
 
-static int32_t holder_of(const struct sonde_view_piece *piece)
-{
-	return (int32_t)(piece->about & ((1u << SONDE_VIEW_HOLDER) - 1));
-}
-
 /* Whether events were lost by then: whoever waited before may still do. */
 static bool is_past_a_hole(const struct sonde_view *view, int64_t time)
 {
@@ -590,7 +288,7 @@ static bool is_past_a_hole(const struct sonde_view *view, int64_t time)
 
 	for (size_t i = 0; sonde_view_index_hole_locked(view->index, i, &hole);
 	     i++)
-		if (hole.begin_ns - view->begin_ns <= time)
+		if (hole.begin <= time)
 			return true;
 	return false;
 }
@@ -599,12 +297,12 @@ static void put_lock_detail(struct sonde_json *json,
 			    const struct sonde_view *view,
 			    const struct sonde_view_piece *piece)
 {
-	uint32_t waiters = piece->about >> SONDE_VIEW_HOLDER;
+	uint32_t waiters = sonde_view_waiters(piece);
 
 	if (piece->state == SONDE_VIEW_UNKNOWN)
 		return;
-	if (holder_of(piece))
-		put_thread(json, view, "held by", holder_of(piece));
+	if (sonde_view_holder(piece))
+		put_thread(json, view, "held by", sonde_view_holder(piece));
 	else
 		sonde_json_put_text(json, "held by", "not known");
 	sonde_json_put_unsigned(json,
@@ -639,13 +337,6 @@ static void put_detail(struct sonde_json *json, const struct sonde_view *view,
 	sonde_json_close(json, '}');
 }
 
-static bool is_blocked(const struct sonde_view_piece *piece)
-{
-	return piece->state == SONDE_VIEW_BLOCKED ||
-	       piece->state == SONDE_VIEW_BLOCKED_LOCK ||
-	       piece->state == SONDE_VIEW_BLOCKED_FILE;
-}
-
 /* A row to go to, and when. */
 static void put_link(struct sonde_json *json,
 		     const struct sonde_view_rows *rows, const char *name,
@@ -662,35 +353,18 @@ static void put_link(struct sonde_json *json,
 	sonde_json_close(json, '}');
 }
 
-/* Who ended what the row was blocked in: the state that follows knows. */
-static void put_waker(struct sonde_json *json, const struct sonde_view *view,
-		      const struct sonde_view_rows *rows, uint32_t id,
-		      const struct sonde_view_piece *piece)
-{
-	struct sonde_view_piece next = *piece;
-	int64_t waker;
-
-	if (is_blocked(piece) &&
-	    !sonde_view_rows_at(rows, id, piece->end, &next))
-		next.state = SONDE_VIEW_UNKNOWN;
-	waker = next.state == SONDE_VIEW_READY && next.about ?
-			sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD,
-					     (int32_t)next.about) :
-			-1;
-	put_link(json, rows, "waker", waker, next.begin);
-}
-
 /* Who had taken a lock. */
 static void put_holder(struct sonde_json *json, const struct sonde_view *view,
 		       const struct sonde_view_rows *rows, uint32_t id,
 		       const struct sonde_view_piece *piece)
 {
 	bool held = rows->rows[id].kind == SONDE_VIEW_ROW_LOCK &&
-		    piece->state != SONDE_VIEW_UNKNOWN && holder_of(piece);
+		    piece->state != SONDE_VIEW_UNKNOWN &&
+		    sonde_view_holder(piece);
 
 	put_link(json, rows, "holder",
 		 held ? sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD,
-					     holder_of(piece)) :
+					     sonde_view_holder(piece)) :
 			-1,
 		 piece->begin);
 }
@@ -702,12 +376,14 @@ static void put_at(const struct sonde_view *view,
 	struct sonde_json json = sonde_view_json(to);
 	struct sonde_view_piece piece = { .begin = time, .end = time };
 	const char *why = NULL;
+	int64_t woken = time;
+	int64_t waker;
 
 	if (!sonde_view_rows_at(rows, id, time, &piece))
 		why = "nothing is known of it then";
 	else if (rows->rows[id].kind == SONDE_VIEW_ROW_LOCK)
 		why = piece.state ? NULL : "nobody is known to have it then";
-	else if (is_blocked(&piece))
+	else if (sonde_view_is_blocked(&piece))
 		why = sonde_view_index_cause(view->index, piece.about);
 	sonde_json_open(&json, NULL, '{');
 	sonde_json_put_unsigned(&json, "row", id);
@@ -715,7 +391,8 @@ static void put_at(const struct sonde_view *view,
 	sonde_json_put_signed(&json, "to", piece.end);
 	sonde_json_put_unsigned(&json, "state", piece.state);
 	put_detail(&json, view, &rows->rows[id], &piece);
-	put_waker(&json, view, rows, id, &piece);
+	waker = sonde_view_waker(view->index, id, &piece, &woken);
+	put_link(&json, rows, "waker", waker, woken);
 	put_holder(&json, view, rows, id, &piece);
 	sonde_json_put_text(&json, "why", why);
 	sonde_json_close(&json, '}');

@@ -133,7 +133,7 @@ static void mark_lost(const struct sonde_view *view, struct drawing *drawing)
 		uint32_t first;
 		uint32_t last;
 
-		if (sonde_view_hole_pixels(view, &hole, &drawing->span,
+		if (sonde_view_hole_pixels(&hole, &drawing->span,
 					   drawing->pixels, &first, &last))
 			memset(drawing->lost + first, true, last - first + 1);
 	}

@@ -86,22 +86,3 @@ int sonde_view_request_filter(const struct sonde_view *view,
 			       err == -EINVAL ? why.text :
 						strerrordesc_np(-err));
 }
-
-bool sonde_view_hole_pixels(const struct sonde_view *view,
-			    const struct sonde_view_hole *hole,
-			    const struct sonde_view_span *span, uint32_t pixels,
-			    uint32_t *ret_first, uint32_t *ret_last)
-{
-	int64_t first = hole->begin_ns - view->begin_ns;
-	int64_t last = hole->end_ns - view->begin_ns;
-
-	if (last < span->from || first >= span->to)
-		return false;
-	if (first < span->from)
-		first = span->from;
-	if (last >= span->to)
-		last = span->to - 1;
-	*ret_first = (uint32_t)sonde_view_pixel_of(span, first, pixels);
-	*ret_last = (uint32_t)sonde_view_pixel_of(span, last, pixels);
-	return true;
-}

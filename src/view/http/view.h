@@ -22,9 +22,9 @@
 #include "view/http/events.h"
 #include "view/http/request.h"
 #include "view/index/index.h"
+#include "view/index/paint.h"
 #include "view/index/states.h"
 
-#define SONDE_VIEW_PIXELS   8192
 #define SONDE_VIEW_ROWS_MAX 512
 
 struct sonde_view {
@@ -80,9 +80,6 @@ sonde_view_fail(struct sonde_view_error *error, int result, const char *format,
 struct sonde_json sonde_view_json(FILE *to);
 
 /* "from" and "to", without them the whole trace; from < to. 0 or -EINVAL. */
-struct sonde_view_span {
-	int64_t from, to; /* since the trace's begin */
-};
 int sonde_view_request_span(const struct sonde_view *view,
 			    const struct sonde_view_request *request,
 			    struct sonde_view_span *ret_span,
@@ -111,34 +108,5 @@ int sonde_view_request_args(struct sonde_view *view,
 			    struct sonde_analysis_args *args,
 			    struct sonde_filter **ret_filter,
 			    struct sonde_view_error *error);
-
-/* Which pixels a hole touches; false: none. */
-bool sonde_view_hole_pixels(const struct sonde_view *view,
-			    const struct sonde_view_hole *hole,
-			    const struct sonde_view_span *span, uint32_t pixels,
-			    uint32_t *ret_first, uint32_t *ret_last);
-
-/* Which pixel of n shows that time; may be outside. */
-static inline int64_t sonde_view_pixel_of(const struct sonde_view_span *span,
-					  int64_t time, uint32_t nr)
-{
-	__extension__ typedef __int128 wide;
-
-	return (int64_t)((wide)(time - span->from) * nr /
-			 (span->to - span->from));
-}
-
-/* Where pixel i of n, at most SONDE_VIEW_PIXELS, begins; i up to n. */
-static inline int64_t sonde_view_pixel(const struct sonde_view_span *span,
-				       uint32_t i, uint32_t nr)
-{
-	__extension__ typedef __int128 wide;
-	uint64_t all = (uint64_t)(span->to - span->from);
-
-	/* A frame asks for each pixel of each row: the long division is slow. */
-	if (all < UINT64_MAX / SONDE_VIEW_PIXELS)
-		return span->from + (int64_t)(all * i / nr);
-	return span->from + (int64_t)((wide)(span->to - span->from) * i / nr);
-}
 
 #endif /* VIEW_HTTP_VIEW_H */

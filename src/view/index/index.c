@@ -66,8 +66,11 @@ static void find_holes(struct sonde_view_index *index)
 	for (size_t i = 0; !sonde_trace_problem(index->trace, i, &problem);
 	     i++) {
 		struct sonde_stream_info info = { .cpu = -1 };
-		struct sonde_view_hole hole = { problem.begin, problem.end, -1,
-						UINT32_MAX };
+		struct sonde_view_hole hole = {
+			.begin = problem.begin - index->begin_ns,
+			.end = problem.end,
+			.sources = UINT32_MAX,
+		};
 
 		if (!is_hole(&problem))
 			continue;
@@ -83,10 +86,11 @@ static void find_holes(struct sonde_view_index *index)
 			hole.sources = sonde_view_own_source(index->trace,
 							     info.source);
 		}
-		if (hole.end_ns == SONDE_TIME_MAX)
-			hole.end_ns = index->end_ns;
-		if (hole.end_ns < hole.begin_ns)
-			hole.end_ns = hole.begin_ns;
+		if (hole.end == SONDE_TIME_MAX)
+			hole.end = index->end_ns;
+		hole.end -= index->begin_ns;
+		if (hole.end < hole.begin)
+			hole.end = hole.begin;
 		hole.cpu = info.cpu;
 		index->holes[index->nr_holes++] = hole;
 	}

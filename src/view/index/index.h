@@ -60,7 +60,7 @@ uint64_t sonde_view_index_count(struct sonde_view_index *index, int64_t time);
 
 /* What is missing. */
 struct sonde_view_hole {
-	int64_t begin_ns, end_ns;
+	int64_t begin, end;
 	int32_t cpu;      /* -1: any */
 	uint32_t sources; /* bits as a row's; all: nobody knows */
 };

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * paint.c - a row's pixels (paint.h): each is the difference of two sums, which
+ * one walk along the row finds.
+ */
+#include "view/index/paint.h"
+
+#include "view/index/list.h"
+#include "view/index/walk.h"
+
+bool sonde_view_hole_pixels(const struct sonde_view_hole *hole,
+			    const struct sonde_view_span *span, uint32_t pixels,
+			    uint32_t *ret_first, uint32_t *ret_last)
+{
+	int64_t first = hole->begin;
+	int64_t last = hole->end;
+
+	if (last < span->from || first >= span->to)
+		return false;
+	if (first < span->from)
+		first = span->from;
+	if (last >= span->to)
+		last = span->to - 1;
+	*ret_first = (uint32_t)sonde_view_pixel_of(span, first, pixels);
+	*ret_last = (uint32_t)sonde_view_pixel_of(span, last, pixels);
+	return true;
+}
+
+/* A pixel may begin and end a little earlier: by this part of it. */
+#define PIXEL_SLACK 8
+
+/* What a pixel shows: the state that took most of it, and how much that is. */
+static void choose_state(const uint64_t before[SONDE_VIEW_STATES],
+			 const uint64_t after[SONDE_VIEW_STATES],
+			 uint64_t pixel_ns, struct sonde_view_run *run)
+{
+	uint64_t most = 0;
+
+	for (uint8_t i = SONDE_VIEW_UNKNOWN + 1; i < SONDE_VIEW_STATES; i++)
+		if (after[i] - before[i] > most) {
+			most = after[i] - before[i];
+			run->state = i;
+		}
+	run->share = (uint8_t)(most * 255 / pixel_ns);
+	if (most && !run->share)
+		run->share = 1;
+}
+
+/* Only what fills a pixel has a name there. */
+static void choose_name(struct sonde_view_walk *walk, int64_t begin,
+			int64_t end, struct sonde_view_run *run)
+{
+	struct sonde_view_piece piece;
+
+	if (run->state == SONDE_VIEW_SPAN &&
+	    sonde_view_walk_at(walk, begin, &piece) && piece.end >= end)
+		run->name = (uint16_t)piece.about;
+}
+
+/* All of the row's pixels, one by one. One that is finer than the clock is what
+ * is there then. */
+static void draw_row(const struct sonde_view_rows *rows, uint32_t row,
+		     const struct sonde_view_span *span, uint32_t pixels,
+		     struct sonde_view_run *runs)
+{
+	int64_t slack = (span->to - span->from) / pixels / PIXEL_SLACK;
+	uint64_t sums[2][SONDE_VIEW_STATES];
+	struct sonde_view_piece piece;
+	struct sonde_view_walk walk;
+	int64_t begin;
+
+	sonde_view_walk_init(&walk, rows, row);
+	begin = sonde_view_walk_sums(&walk, span->from, slack, sums[0]);
+	for (uint32_t x = 0; x < pixels; x++) {
+		int64_t next = sonde_view_pixel(span, x + 1, pixels);
+		int64_t end = sonde_view_walk_sums(&walk, next, slack,
+						   sums[(x + 1) % 2]);
+
+		runs[x] =
+			(struct sonde_view_run){ .x = (uint16_t)x, .width = 1 };
+		if (end > begin) {
+			choose_state(sums[x % 2], sums[(x + 1) % 2],
+				     (uint64_t)(end - begin), &runs[x]);
+			choose_name(&walk, begin, end, &runs[x]);
+		} else if (sonde_view_walk_at(&walk, begin, &piece)) {
+			runs[x].state = piece.state;
+			runs[x].share = 255;
+			choose_name(&walk, begin, end, &runs[x]);
+		}
+		begin = end;
+	}
+}
+
+static bool is_hole_of(const struct sonde_view_row *row,
+		       const struct sonde_view_hole *hole)
+{
+	if (row->kind == SONDE_VIEW_ROW_OWN)
+		return hole->sources & row->sources;
+	return !sonde_view_row_is_of_cpu(row) || hole->cpu < 0 ||
+	       hole->cpu == row->number;
+}
+
+/* Nothing is drawn over a hole. */
+static void draw_holes(const struct sonde_view_index *index,
+		       const struct sonde_view_row *row,
+		       const struct sonde_view_span *span, uint32_t pixels,
+		       struct sonde_view_run *runs)
+{
+	struct sonde_view_hole hole;
+
+	for (size_t i = 0; sonde_view_index_hole_locked(index, i, &hole); i++) {
+		uint32_t first;
+		uint32_t last;
+
+		if (!is_hole_of(row, &hole) ||
+		    !sonde_view_hole_pixels(&hole, span, pixels, &first, &last))
+			continue;
+		for (uint32_t x = first; x <= last; x++) {
+			runs[x].state = SONDE_VIEW_LOST;
+			runs[x].share = 255;
+			runs[x].name = 0;
+		}
+	}
+}
+
+/* Equal neighbours become one, what is unknown goes; how many are left. */
+static uint32_t join_runs(struct sonde_view_run *runs, uint32_t pixels)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t x = 0; x < pixels; x++) {
+		struct sonde_view_run *last = nr ? &runs[nr - 1] : NULL;
+
+		if (runs[x].state == SONDE_VIEW_UNKNOWN)
+			continue;
+		if (last && last->x + last->width == runs[x].x &&
+		    last->state == runs[x].state &&
+		    last->share == runs[x].share && last->name == runs[x].name)
+			last->width++;
+		else
+			runs[nr++] = runs[x];
+	}
+	return nr;
+}
+
+uint32_t sonde_view_paint_row(const struct sonde_view_index *index,
+			      uint32_t row, const struct sonde_view_span *span,
+			      uint32_t pixels, struct sonde_view_run *runs)
+{
+	const struct sonde_view_rows *rows = sonde_view_index_rows(index);
+
+	if (row >= rows->nr)
+		return 0;
+	draw_row(rows, row, span, pixels, runs);
+	draw_holes(index, &rows->rows[row], span, pixels, runs);
+	return join_runs(runs, pixels);
+}
