@@ -31,6 +31,7 @@ static struct {
 	const struct sonde_trace *traces[2];
 	int64_t begin_ns, drawn_ns; /* 0: not drawn yet */
 	bool bar;
+	void (*restore)(void); /* NULL: none */
 	volatile sig_atomic_t stopped;
 } watch;
 
@@ -79,6 +80,8 @@ static void on_bus_error(int signal_number, siginfo_t *info, void *context)
 		(void)signal(signal_number, SIG_DFL);
 		return;
 	}
+	if (watch.restore)
+		watch.restore();
 	say(watch.drawn_ns ? "\r\033[Ksonde: " : "sonde: ");
 	say(path);
 	say(" shrank while it was being read\n");
@@ -113,6 +116,11 @@ void sonde_watch_begin(const char *command, bool bar)
 void sonde_watch_trace(const struct sonde_trace *trace)
 {
 	watch.traces[watch.traces[0] ? 1 : 0] = trace;
+}
+
+void sonde_watch_restore(void (*restore)(void))
+{
+	watch.restore = restore;
 }
 
 static void draw(uint64_t done, uint64_t all, int64_t now)

@@ -38,6 +38,10 @@ int sonde_watch_progress(uint64_t done, uint64_t all);
  * once if there is no bar. */
 void sonde_watch_child(pid_t pid, const char *what);
 
+/* Called where a file that shrank ends the process, from a signal's handler. NULL:
+ * nothing is. */
+void sonde_watch_restore(void (*restore)(void));
+
 /* Takes the bar away; before anything else is printed. */
 void sonde_watch_end(void);
 

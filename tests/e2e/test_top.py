@@ -7,17 +7,13 @@ its keys, and the terminal is left as it was.
 import fcntl
 import json
 import os
-import pty
-import re
-import select
-import struct
 import subprocess
-import termios
 
 from home import Home, check_sum
 from kernel import need_any
 from obedient import TIMEOUT, Program, program
 from sonde import SONDE, build, check, install
+from terminal import Terminal, has
 from harness import check_equal, main, test
 
 WORK = r"""
@@ -91,63 +87,8 @@ def objects(text):
     return out
 
 
-class Terminal:
-    """`sonde top` on a terminal of 40 lines."""
-
-    def __init__(self, home, *words):
-        self.master, self.slave = pty.openpty()
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ,
-                    struct.pack("HHHH", 40, 120, 0, 0))
-        self.before = termios.tcgetattr(self.slave)
-        self.out = ""
-        self.process = subprocess.Popen(
-            [SONDE, "top", *map(str, words)], stdin=self.slave,
-            stdout=self.slave, stderr=subprocess.PIPE, text=True,
-            env={**home.env, "TERM": "xterm", "NO_COLOR": "1"})
-
-    def read(self, timeout=TIMEOUT):
-        """What has been written, after waiting for some of it."""
-        if select.select([self.master], [], [], timeout)[0]:
-            self.out += os.read(self.master, 65536).decode()
-
-    def drawing(self):
-        """The lines of the last one that is whole; none yet: none."""
-        whole = re.findall(r"\x1b\[H([^\x07]*?)\x1b\[J", self.out)
-        self.out = self.out[self.out.rfind("\x1b[H"):] if whole else self.out
-        if not whole:
-            return []
-        check(whole[-1].count("\n") < 40, f"too many lines: {whole[-1]!r}")
-        return [line.rstrip("\r") for line in
-                whole[-1].replace("\x1b[K", "").split("\n")]
-
-    def until(self, holds, what):
-        lines = self.drawing()
-        while not holds(lines):
-            size = len(self.out)
-            self.read()
-            check(len(self.out) > size, f"never drawn: {what}; {lines}")
-            lines = self.drawing() or lines
-        return lines
-
-    def press(self, keys):
-        os.write(self.master, keys.encode())
-
-    def end(self):
-        """What it says; the terminal is as it was."""
-        while self.process.poll() is None:
-            self.read(0.05)
-        self.read(0)
-        check("\x1b[?1049l" in self.out, "the other screen is left on")
-        check("\x1b[?25h" in self.out, "there is no cursor")
-        check_equal(termios.tcgetattr(self.slave), self.before, "terminal")
-        os.close(self.master)
-        os.close(self.slave)
-        check_equal(self.process.returncode, 0, "status")
-        return self.process.stderr.read()
-
-
-def has(text):
-    return lambda lines: any(text in line for line in lines)
+def terminal(home, *words):
+    return Terminal(["top", *words], home.env)
 
 
 def row(lines, name):
@@ -163,7 +104,7 @@ def a_screen_obeys_its_keys():
     p = Program(program())
     with Home() as home:
         home.start("night", "-p", p.pid)
-        top = Terminal(home, "night", "--interval", "50ms")
+        top = terminal(home, "night", "--interval", "50ms")
         while not has("attach:step")(top.drawing()):
             p.do("emit", 1)
             top.read()
@@ -199,7 +140,7 @@ def a_pause_loses_nothing():
     p = Program(program())
     with Home() as home:
         home.start("night", "-p", p.pid)
-        top = Terminal(home, "night", "--interval", "50ms")
+        top = terminal(home, "night", "--interval", "50ms")
         while not has("attach:step")(top.drawing()):
             last = p.do("emit", 1)
             top.read()

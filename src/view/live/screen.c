@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/port.h"
+
 #define OUTLET_BYTES ((size_t)4 << 20)
 #define OTHER_SCREEN "\033[?1049h\033[?25l"
 #define OWN_SCREEN   "\033[?25h\033[?1049l"
@@ -73,6 +75,19 @@ void sonde_screen_fini(struct sonde_screen *screen)
 	screen->is_terminal = false;
 }
 
+void sonde_screen_abandon(const struct sonde_screen *screen)
+{
+	ssize_t n;
+
+	if (!screen->is_terminal)
+		return;
+	/* nobody is left to be told if this fails */
+	n = write(screen->outlet.fd, OWN_SCREEN, strlen(OWN_SCREEN));
+	(void)n;
+	if (screen->keys_fd >= 0)
+		(void)tcsetattr(screen->keys_fd, TCSANOW, &screen->saved);
+}
+
 /* ---- keys ---- */
 
 /* Never waits: VMIN and VTIME are 0. */
@@ -86,19 +101,46 @@ static int read_byte(const struct sonde_screen *screen)
 	return byte;
 }
 
+/* Which key a sequence is: its last byte, and its first digit before that. */
+static int key_of_sequence(int digit, int last)
+{
+	static const struct {
+		char digit, last;
+		int key;
+	} keys[] = {
+		{ 0, 'A', SONDE_KEY_PRESS_UP },
+		{ 0, 'B', SONDE_KEY_PRESS_DOWN },
+		{ 0, 'C', SONDE_KEY_PRESS_RIGHT },
+		{ 0, 'D', SONDE_KEY_PRESS_LEFT },
+		{ 0, 'H', SONDE_KEY_PRESS_HOME },
+		{ 0, 'F', SONDE_KEY_PRESS_END },
+		{ '1', '~', SONDE_KEY_PRESS_HOME },
+		{ '4', '~', SONDE_KEY_PRESS_END },
+		{ '5', '~', SONDE_KEY_PRESS_PAGE_UP },
+		{ '6', '~', SONDE_KEY_PRESS_PAGE_DOWN },
+	};
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(keys); i++)
+		if (keys[i].last == last &&
+		    (!keys[i].digit || keys[i].digit == digit))
+			return keys[i].key;
+	return SONDE_KEY_PRESS_OTHER;
+}
+
 /* Behind an escape: "[D", "OD", with numbers in between; or nothing. */
 static int read_sequence(const struct sonde_screen *screen)
 {
 	int byte = read_byte(screen);
+	int digit = 0;
 
 	if (byte != '[' && byte != 'O')
 		return byte < 0 ? ESCAPE : SONDE_KEY_PRESS_OTHER;
-	do
+	byte = read_byte(screen);
+	while (byte == ';' || (byte >= '0' && byte <= '9')) {
+		digit = digit ? digit : byte;
 		byte = read_byte(screen);
-	while (byte == ';' || (byte >= '0' && byte <= '9'));
-	if (byte == 'C')
-		return SONDE_KEY_PRESS_RIGHT;
-	return byte == 'D' ? SONDE_KEY_PRESS_LEFT : SONDE_KEY_PRESS_OTHER;
+	}
+	return key_of_sequence(digit, byte);
 }
 
 int sonde_screen_key(struct sonde_screen *screen)
@@ -111,15 +153,37 @@ int sonde_screen_key(struct sonde_screen *screen)
 	return byte == ESCAPE ? read_sequence(screen) : byte;
 }
 
+int sonde_screen_wait(const struct sonde_screen *screen, int timeout_ms)
+{
+	struct pollfd keys = { .fd = screen->keys_fd, .events = POLLIN };
+	int got = poll(&keys, 1, timeout_ms);
+
+	if (got < 0)
+		return -errno;
+	if (got && !(keys.revents & POLLIN))
+		return -EPIPE;
+	return got > 0;
+}
+
 /* ---- drawings ---- */
+
+static struct winsize screen_size(const struct sonde_screen *screen)
+{
+	struct winsize size = { .ws_row = 0 };
+
+	if (screen->is_terminal)
+		(void)ioctl(screen->outlet.fd, TIOCGWINSZ, &size);
+	return size;
+}
 
 size_t sonde_screen_rows(const struct sonde_screen *screen)
 {
-	struct winsize size;
+	return screen_size(screen).ws_row;
+}
 
-	if (!screen->is_terminal || ioctl(screen->outlet.fd, TIOCGWINSZ, &size))
-		return 0;
-	return size.ws_row;
+size_t sonde_screen_columns(const struct sonde_screen *screen)
+{
+	return screen_size(screen).ws_col;
 }
 
 /* As a drawing that takes the whole screen, without what was there; NULL: no

@@ -26,6 +26,12 @@ enum {
 	SONDE_KEY_PRESS_NONE = -1, /* none is pressed */
 	SONDE_KEY_PRESS_LEFT = 256,
 	SONDE_KEY_PRESS_RIGHT,
+	SONDE_KEY_PRESS_UP,
+	SONDE_KEY_PRESS_DOWN,
+	SONDE_KEY_PRESS_PAGE_UP,
+	SONDE_KEY_PRESS_PAGE_DOWN,
+	SONDE_KEY_PRESS_HOME,
+	SONDE_KEY_PRESS_END,
 	SONDE_KEY_PRESS_OTHER, /* an escape sequence of another kind */
 };
 
@@ -43,12 +49,20 @@ struct sonde_screen {
 int sonde_screen_init(struct sonde_screen *screen, int fd, int keys_fd,
 		      bool whole);
 void sonde_screen_fini(struct sonde_screen *screen);
+/* Puts the terminal back as far as that can be done at once, where the process
+ * is about to end; async-signal-safe. */
+void sonde_screen_abandon(const struct sonde_screen *screen);
 
 /* A character, or one of the above. Doesn't wait. */
 int sonde_screen_key(struct sonde_screen *screen);
 
-/* How many lines there are; 0: no limit. */
+/* Waits for a key, at most so long (negative: for ever). 1; 0: there is none;
+ * -EINTR: a signal came; -EPIPE: there will be none any more. */
+int sonde_screen_wait(const struct sonde_screen *screen, int timeout_ms);
+
+/* How many lines there are, and how many columns; 0: no limit. */
 size_t sonde_screen_rows(const struct sonde_screen *screen);
+size_t sonde_screen_columns(const struct sonde_screen *screen);
 
 /* Lines; what doesn't fit is cut off. 0; -EPIPE: who looked has gone; -errno.
  * `*ret_drawn`: it was not left out. */
