@@ -33,7 +33,7 @@ extern const struct sonde_command sonde_command_record, sonde_command_list,
 	sonde_command_change, sonde_command_clear, sonde_command_wait,
 	sonde_command_generate, sonde_command_latency, sonde_command_view,
 	sonde_command_live, sonde_command_top, sonde_command_mark,
-	sonde_command_recover;
+	sonde_command_recover, sonde_command_tui;
 
 extern const struct sonde_command sonde_command_ship, sonde_command_collect,
 	sonde_command_sync;

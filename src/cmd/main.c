@@ -86,6 +86,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_sync,
 	&sonde_command_latency,
 	&sonde_command_view,
+	&sonde_command_tui,
 	&sonde_command_doctor,
 	&sonde_command_modules,
 	&sonde_command_gdb,

@@ -16,11 +16,10 @@
 #include "base/number.h"
 #include "cmd/cmd.h"
 #include "cmd/follow.h"
-#include "cmd/newest.h"
 #include "cmd/read_watch.h"
 #include "cmd/session.h"
+#include "cmd/view_rows.h"
 #include "view/http/server.h"
-#include "view/index/rules.h"
 
 static const char usage[] =
 	"sonde view [options] [TRACE...]\n"
@@ -181,38 +180,30 @@ static int view_serve(int argc, char **argv, struct sonde_view_config *config,
 		      const struct view_words *words)
 {
 	char name[NAME_MAX + 1];
-	char *newest[] = { name, NULL };
+	char **paths;
+	size_t nr;
+	int status;
 
 	if (words->live)
 		return serve_session((char *)(uintptr_t)words->live, config,
 				     !words->no_browser);
-	if (optind < argc)
-		return open_and_serve(argv + optind, (size_t)(argc - optind),
-				      config, !words->no_browser);
-	if (sonde_newest(false, name))
-		return open_and_serve(newest, 1, config, !words->no_browser);
-	sonde_complain("which trace? No sonde-YYYYMMDD-HHMMSS was recorded "
-		       "here; try: sonde view TRACE");
-	return SONDE_EXIT_USAGE;
+	status = sonde_command_view_traces(&sonde_command_view, argc, argv,
+					   name, &paths, &nr);
+	return status ? status :
+			open_and_serve(paths, nr, config, !words->no_browser);
 }
 
 static int view_with_rules(int argc, char **argv,
 			   struct sonde_view_config *config,
 			   const struct view_words *words)
 {
-	struct sonde_view_rules_error error = { .text = "out of memory" };
 	struct sonde_view_rules rules;
-	int status = SONDE_EXIT_USAGE;
+	int status = sonde_command_view_rows(&sonde_command_view, words->rows,
+					     &rules);
 
-	sonde_view_rules_init(&rules);
-	if (words->rows ? sonde_view_rules_read(&rules, words->rows, &error) :
-			  sonde_view_rules_read_own(&rules, &error)) {
-		sonde_complain("view: %s", error.text);
-	} else {
-		if (rules.nr)
-			config->rules = &rules;
+	config->rules = rules.nr ? &rules : NULL;
+	if (!status)
 		status = view_serve(argc, argv, config, words);
-	}
 	sonde_view_rules_fini(&rules);
 	return status;
 }

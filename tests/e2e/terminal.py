@@ -22,6 +22,7 @@ class Terminal:
 
     def __init__(self, words, env, lines=40, columns=120):
         self.master, self.slave = pty.openpty()
+        self.lines = 0
         self.resize(lines, columns)
         self.before = termios.tcgetattr(self.slave)
         self.out = ""
@@ -31,7 +32,8 @@ class Terminal:
             env={**env, "TERM": "xterm", "NO_COLOR": "1"})
 
     def resize(self, lines, columns):
-        self.lines = lines
+        # what was drawn before may be as long as it was
+        self.lines = max(self.lines, lines)
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ,
                     struct.pack("HHHH", lines, columns, 0, 0))
 

@@ -52,6 +52,9 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 		const struct sonde_print_options *options, FILE *to,
 		struct sonde_trace_error *error);
 
+/* Whether the trace knows CPUs, so that a column of them is worth its place. */
+bool sonde_print_any_cpu(const struct sonde_trace *trace);
+
 /*
  * The same, a line at a time, of a trace that is read part by part
  * (reader/follow.h): begin and end for each part. Differences go on from part to

@@ -137,8 +137,7 @@ static int add_word(struct sonde_printer *printer, const char *word,
 	return columns_add_expression(printer, word, at, error);
 }
 
-/* Whether it is worth a column of the usual ones. */
-static bool any_cpu(const struct sonde_trace *trace)
+bool sonde_print_any_cpu(const struct sonde_trace *trace)
 {
 	for (size_t i = 0; i < sonde_trace_nr_streams(trace); i++) {
 		struct sonde_stream_info info;
@@ -183,7 +182,8 @@ static const char *usual_columns(const struct sonde_printer *printer, char *to,
 			       stack);
 	else
 		(void)snprintf(to, size, "time,delta%s%s,event,payload%s",
-			       any_cpu(printer->trace) ? ",cpu" : "",
+			       sonde_print_any_cpu(printer->trace) ? ",cpu" :
+								     "",
 			       any_tid(printer->trace) ? ",tid" : "", stack);
 	return to;
 }
