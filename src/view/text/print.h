@@ -39,6 +39,9 @@ struct sonde_print_options {
 	/* numbers instead of names of code; but `stack` and `caller-name` have
 	 * them */
 	bool no_names;
+	/* of lines, with no_names: no column needs them, so nothing is read for
+	 * them */
+	bool no_code;
 	/* NULL, or why addresses of the kernel's have no names, if there were
 	 * any; borrowed for ever. */
 	const char **ret_lack;

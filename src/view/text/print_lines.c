@@ -51,7 +51,8 @@ int sonde_print_lines_begin(struct sonde_print_lines *lines,
 			    struct sonde_trace *trace,
 			    struct sonde_trace_error *error)
 {
-	int err = sonde_print_lines_pass(lines, trace);
+	int err = lines->options.no_code ? 0 :
+					   sonde_print_lines_pass(lines, trace);
 	int printer =
 		sonde_printer_init(&lines->printer, trace, &lines->options,
 				   lines->names, NULL, error);

@@ -44,6 +44,9 @@ int sonde_tui_list_times(struct sonde_tui_list *list,
 		.columns = sonde_print_any_cpu(list->trace) ? COLUMNS_WITH_CPU :
 							      COLUMNS,
 		.times = form,
+		/* names of code would be read from all of the trace first */
+		.no_names = true,
+		.no_code = true,
 	};
 	struct sonde_trace_error error = { .column = 0 };
 
