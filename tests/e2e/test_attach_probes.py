@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -25,6 +26,7 @@ from sonde import (PATIENCE, SONDE, Trace, check, install, require, run,
 from attached import Attached, Told, as_stranger, refusal
 from home import Home, await_end
 from obedient import TIMEOUT, need_root
+from robust import until
 from harness import check_equal, long_test, main, test
 
 PROGRAM = r"""
@@ -247,6 +249,11 @@ static void obey(const char *word, unsigned long n)
 		if (!fork())
 			for (;;)
 				pause();
+	} else if (!strcmp(word, "heir")) { /* obeys in its place */
+		if (fork()) {
+			wait(NULL);
+			_exit(0);
+		}
 	} else if (!strcmp(word, "exec")) {
 		execl("/proc/self/exe", "again", NULL);
 	} else {
@@ -736,8 +743,9 @@ def nothing_is_left_of_a_session_whose_hooks_cannot_be_put_in():
 
 
 @test
-def children_of_fork_are_told():
+def children_of_fork_are_told_and_get_their_text_back():
     p = Plain()
+    before = text_of(p.pid)
     with Home() as home:
         home.start("night", "-p", p.pid, "--malloc")
         p.do("leave")
@@ -748,8 +756,49 @@ def children_of_fork_are_told():
         check(any(f"nothing is recorded, as hooks are of one process: pid "
                   f"{child}" in note for note in summary["notes"]),
               str(summary["notes"]))
+    check_equal(text_of(child), before, "text of the child")
+    check_equal(text_of(p.pid), before, "text")
     os.kill(child, signal.SIGKILL)
     p.end()
+
+
+@test
+def what_children_of_fork_do_is_counted_if_nobody_has_seen_them():
+    p = Plain()
+    a = attach(p.pid)
+    for _ in range(3):
+        p.do("fork")
+    p.do("all", 1)
+    summary = a.end()
+    p.end()
+    found = [m for note in summary["notes"] if (m := re.search(
+        r"3 processes that it forked came upon its probes (\d+) times", note))]
+    check_equal(len(found), 1, str(summary["notes"]))
+    # Each of the three has done as much as one `all`, and more.
+    check(int(found[0][1]) > 3 * summary["events_recorded"],
+          str(summary["notes"]))
+
+
+@test
+def a_child_of_fork_that_is_meant_gets_hooks_of_its_own():
+    path = scratch() / f"heir{os.getpid()}"
+    shutil.copy(program(), path)
+    p = Plain(path)
+    before = text_of(p.pid)
+    a = Attached("-p", path.name, "--malloc", "--locks")
+    p.do("heir")
+    child, = children_named(p.pid, path.name)
+    until(lambda: p.do("all", 1) >= 0 and
+          counts(a.dir)["malloc:realloc_begin"])
+    p.do("all", 5)
+    summary = a.end()
+    check_equal(text_of(child), before, "text of the child")
+    p.end()
+    check_equal((summary["processes"], summary["processes_missed"]), (2, 0),
+                f"{summary}")
+    events = list(Trace(a.dir).events("malloc:realloc_begin"))
+    check(len(events) > 15, f"{len(events)} events")
+    check_equal({e.tid for e in events}, {child}, "who")
 
 
 @test

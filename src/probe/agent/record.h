@@ -63,14 +63,31 @@ static inline bool sonde_agent_is_parent(const struct sonde_agent *agent)
 	return *(const volatile uint32_t *)(uintptr_t)agent->is_parent;
 }
 
-static inline bool sonde_agent_is_on(const struct sonde_agent *agent,
+/* A hit of such a child. */
+static inline void sonde_agent_count_forked(struct sonde_agent *agent)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
+	uint32_t *is_counted = (uint32_t *)(uintptr_t)agent->is_parent + 1;
+
+	if (sonde_load_relaxed(is_counted) == 0 &&
+	    sonde_add_relaxed(is_counted, 1) == 0)
+		sonde_add_relaxed(&agent->nr_forked, 1);
+	sonde_agent_count(agent, SONDE_AGENT_FORKED);
+}
+
+static inline bool sonde_agent_is_on(struct sonde_agent *agent,
 				     const struct sonde_agent_probe *probe)
 {
 	/* Pairs with the store of running in sonde_probe_switch_on
 	 * (probe/switch.c): arena and events are there. */
-	return sonde_load_acquire(&agent->running) &&
-	       sonde_load_relaxed(&probe->state) == SONDE_AGENT_PROBE_ON &&
-	       sonde_agent_is_parent(agent);
+	if (!sonde_load_acquire(&agent->running) ||
+	    sonde_load_relaxed(&probe->state) != SONDE_AGENT_PROBE_ON)
+		return false;
+	if (sonde_unlikely(!sonde_agent_is_parent(agent))) {
+		sonde_agent_count_forked(agent);
+		return false;
+	}
+	return true;
 }
 
 /* The state word of an event; 0: nobody records it. */

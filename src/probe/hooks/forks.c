@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "probe/inject/forked.h"
 #include "probe/inject/process.h"
 #include "probe/inject/procfs.h"
 #include "sys/proc.h"
@@ -31,6 +32,11 @@ static bool forks_have(const struct sonde_hooks_forks *forks, pid_t pid)
 		if (forks->list[i].pid == pid && forks->list[i].start == start)
 			return true;
 	return false;
+}
+
+static bool lives_on(const struct sonde_hooks_fork *fork)
+{
+	return fork->has_hooks && sonde_process_start(fork->pid) == fork->start;
 }
 
 static bool has_agent(pid_t pid, uint64_t agent)
@@ -80,10 +86,28 @@ void sonde_hooks_forks_look(struct sonde_hooks_forks *forks, pid_t pid,
 	look_at_children(forks, pid, agent);
 	/* The list grows by their own. */
 	for (size_t i = 0; i < forks->nr; i++)
-		if (forks->list[i].has_hooks &&
-		    sonde_process_start(forks->list[i].pid) ==
-			    forks->list[i].start)
+		if (lives_on(&forks->list[i]))
 			look_at_children(forks, forks->list[i].pid, agent);
+}
+
+void sonde_hooks_forks_forget(struct sonde_hooks_forks *forks, pid_t pid)
+{
+	for (size_t i = 0; i < forks->nr; i++)
+		if (forks->list[i].pid == pid && lives_on(&forks->list[i]))
+			forks->list[i].has_hooks = false;
+}
+
+unsigned int sonde_hooks_forks_clear(const struct sonde_hooks_forks *forks,
+				     struct sonde_process_error *error)
+{
+	unsigned int nr_left = 0;
+
+	for (size_t i = 0; i < forks->nr; i++)
+		nr_left += lives_on(&forks->list[i]) &&
+			   sonde_process_clear_inherited(forks->list[i].pid,
+							 error) != 0 &&
+			   lives_on(&forks->list[i]);
+	return nr_left;
 }
 
 unsigned int sonde_hooks_forks_tell(const struct sonde_hooks_forks *forks,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * forks.h - children of fork() of a process that has hooks: they have its text,
- * jumps and all, and the agent takes no notice of what they do there
- * (inject/agent.h, is_parent). So they are not recorded, and that is told.
+ * jumps and all, and the agent only counts what they do there (inject/agent.h,
+ * is_parent). So they are not recorded, and that is told; and at the end the
+ * jumps are taken out of theirs, too (inject/forked.h).
  *
  * They are found by looking for them; one that lives shorter than the pause
- * between two looks isn't seen. One that has executed a program by then isn't
- * meant: its text is its own.
+ * between two looks isn't seen, but its hits are in the sum. One that has
+ * executed a program by then isn't meant: its text is its own.
  */
 #ifndef PROBE_HOOKS_FORKS_H
 #define PROBE_HOOKS_FORKS_H
@@ -15,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "probe/inject/process.h"
 
 #define SONDE_HOOKS_FORKS_MAX 256u
 
@@ -34,6 +37,14 @@ struct sonde_hooks_forks {
  * number. */
 void sonde_hooks_forks_look(struct sonde_hooks_forks *forks, pid_t pid,
 			    uint64_t agent);
+
+/* One of them gets hooks of its own. */
+void sonde_hooks_forks_forget(struct sonde_hooks_forks *forks, pid_t pid);
+
+/* Takes the jumps out of those that live. How many have them still, and why the
+ * last of them. */
+unsigned int sonde_hooks_forks_clear(const struct sonde_hooks_forks *forks,
+				     struct sonde_process_error *error);
 
 /* How many were found so far, and the numbers of the first in `text`. */
 unsigned int sonde_hooks_forks_tell(const struct sonde_hooks_forks *forks,

@@ -23,6 +23,7 @@
 #include "probe/hooks/plan.h"
 #include "probe/hooks/rules.h"
 #include "probe/hooks/traced.h"
+#include "probe/inject/forked.h"
 #include "probe/inject/inject.h"
 #include "probe/inject/procfs.h"
 #include "probe/switch.h"
@@ -218,6 +219,57 @@ static void note_forks(struct hooked *hooked)
 			text);
 }
 
+/* Exact, as they are counted where they happen. */
+static void note_forked_hits(struct hooked *hooked)
+{
+	uint64_t nr_hits =
+		sonde_probe_switch_hits(&hooked->flow, SONDE_AGENT_FORKED);
+	uint32_t nr = sonde_load_relaxed(
+		&sonde_process_agent(hooked->process)->nr_forked);
+
+	if (nr_hits)
+		hooks_note(
+			hooked,
+			"%s (pid %d): %u process%s that it forked came upon its "
+			"probes %llu times, which is not recorded",
+			hooked->name, (int)hooked->pid, nr, nr == 1 ? "" : "es",
+			(unsigned long long)nr_hits);
+}
+
+static void clear_forks(struct hooked *hooked)
+{
+	struct sonde_process_error error = { "" };
+	unsigned int nr = sonde_hooks_forks_clear(&hooked->forks, &error);
+
+	if (nr)
+		hooks_note(hooked,
+			   "%s (pid %d): of %u that it forked, the code keeps "
+			   "its probes until they end: %s",
+			   hooked->name, (int)hooked->pid, nr, error.text);
+}
+
+/* Out of its text, and then out of that of children that have been forked up to
+ * then: what was where is kept for them. */
+static void take_probes_out(struct hooked *hooked)
+{
+	struct sonde_agent *agent = sonde_process_agent(hooked->process);
+	size_t size = agent->nr_sites * sizeof(agent->sites[0]);
+	struct sonde_agent_site *sites =
+		size <= sizeof(agent->sites) ? malloc(size) : NULL;
+
+	if (sites)
+		memcpy(sites, agent->sites, size);
+	sonde_probes_free(hooked->probes);
+	if (sites)
+		memcpy(agent->sites, sites, size);
+	free(sites);
+	if (sonde_process_lives(hooked->process))
+		hooks_look_at_forks(hooked);
+	note_forks(hooked);
+	note_forked_hits(hooked);
+	clear_forks(hooked);
+}
+
 static void note_end(struct hooked *hooked)
 {
 	uint64_t lost = sonde_load_relaxed(
@@ -278,16 +330,13 @@ static void hooks_end(struct hooked *hooked)
 		return;
 	lives = sonde_process_lives(hooked->process);
 	if (hooked->probes) {
-		if (lives)
-			hooks_look_at_forks(hooked);
-		note_forks(hooked);
 		note_calls_left_out(hooked);
 		note_sites(hooked);
 		if (lives)
 			(void)sonde_hooks_sites_raise(&hooked->sites,
 						      hooked->process, false);
 		sonde_probe_switch_off(&hooked->flow);
-		sonde_probes_free(hooked->probes);
+		take_probes_out(hooked);
 		if (lives && hooked->arena.fd >= 0)
 			quiet = sonde_probe_switch_wait(&hooked->flow);
 		if (lives)
@@ -749,7 +798,10 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 		free(hooked);
 		return hooks_fail(rc, text, size, "attaching");
 	}
-	rc = sonde_process_open(pid, NULL, NULL, &error, &hooked->process);
+	rc = sonde_process_clear_inherited(pid, &error);
+	if (!rc)
+		rc = sonde_process_open(pid, NULL, NULL, &error,
+					&hooked->process);
 	if (!rc)
 		rc = hooks_begin(hooked, &hooks->config, &error);
 	if (rc) {
@@ -763,6 +815,8 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 		if (!hooks_was_said(hooks, hooked->plan->notes[i]))
 			hooks->config.say(hooked->plan->notes[i]);
 	say_traced(hooks, hooked);
+	for (size_t i = 0; i < hooks->nr; i++)
+		sonde_hooks_forks_forget(&hooks->list[i]->forks, pid);
 	hooks->list[hooks->nr++] = hooked;
 	return 0;
 }

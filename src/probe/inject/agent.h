@@ -38,7 +38,9 @@
  * written by the agent and only shown by the tool.
  *
  * A forked child has the jumps, the pads and this memory, and not what is
- * mapped later: its hits are not counted nor recorded (is_parent).
+ * mapped later: its hits are not recorded (is_parent), but their sum is told, as
+ * hits of a probe that is none (SONDE_AGENT_FORKED), and how many such children
+ * there were.
  *
  * Trust: the process may scribble on all of it; the tool keeps its own copy of
  * what it wrote, and reads only counters. The process trusts the tool.
@@ -53,7 +55,8 @@
 #include "ring/shadow.h"
 
 #define SONDE_AGENT_MAGIC         0x746e656761444e53ull /* "SNDagent" */
-#define SONDE_AGENT_PROBES_MAX    8192u
+#define SONDE_AGENT_PROBES_MAX    8191u
+#define SONDE_AGENT_FORKED        SONDE_AGENT_PROBES_MAX /* in hits[] */
 #define SONDE_AGENT_TRAPS_MAX     65536u  /* a power of two: a hash table */
 #define SONDE_AGENT_FAULTS_MAX    65536u  /* likewise */
 #define SONDE_AGENT_COPIES_MAX    131072u /* likewise */
@@ -349,14 +352,15 @@ struct sonde_agent {
 	uint32_t nr_chunks;
 	uint64_t stepped; /* steps that were counted, as hits are */
 	/* Address of a word that is not 0, but is in a child that was forked:
-	 * that has the code and this memory, but not the arena. */
+	 * that has the code and this memory, but not the arena. The next word is
+	 * the child's: whether it was counted. */
 	uint64_t is_parent;
 	uint32_t nr_sites; /* of sites[] that are or were in use */
 	/* Whether any of rules[] is used, and whether others than the recording
 	 * are told of events (--when); the tool's. */
 	uint32_t has_rules;
 	uint32_t has_others;
-	uint32_t reserved1;
+	uint32_t nr_forked;  /* children that came upon a probe */
 	uint64_t calls_lost; /* calls that there was no room to note */
 	/* Which calls of functions are events, if not all are; the tool's. */
 	struct sonde_shadow_rule rule;
@@ -364,7 +368,7 @@ struct sonde_agent {
 	int64_t variables[SONDE_AGENT_VARIABLES_MAX];
 	/* by probe and CPU: hits, each CPU's row in lines of its own; the last
 	 * row is of those who have no restartable sequences */
-	uint64_t hits[SONDE_AGENT_CPUS_MAX][SONDE_AGENT_PROBES_MAX];
+	uint64_t hits[SONDE_AGENT_CPUS_MAX][SONDE_AGENT_PROBES_MAX + 1];
 	struct sonde_agent_probe probes[SONDE_AGENT_PROBES_MAX];
 	struct sonde_agent_trap traps[SONDE_AGENT_TRAPS_MAX];
 	struct sonde_agent_fault faults[SONDE_AGENT_FAULTS_MAX];

@@ -420,8 +420,7 @@ int sonde_process_keep_signals(struct sonde_process *process)
 
 /* ---- all ---- */
 
-/* The barriers that patch.c needs; the kernel wants to be told once. */
-static int register_barriers(struct sonde_process *process)
+int sonde_process_register_barriers(struct sonde_process *process)
 {
 	struct sonde_remote_call call = {
 		.number = SYS_membarrier,
@@ -439,7 +438,7 @@ int sonde_process_install(struct sonde_process *process,
 
 	if (process->image.start != 0)
 		return 0;
-	rc = register_barriers(process);
+	rc = sonde_process_register_barriers(process);
 	if (rc == 0)
 		rc = put_data(process);
 	if (rc == 0)

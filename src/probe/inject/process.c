@@ -505,6 +505,15 @@ static void say_goodbye(struct sonde_process *process)
 	(void)sonde_process_call(process, &unmap, 1);
 }
 
+int sonde_process_abandon(struct sonde_process *process, uint64_t function,
+			  uint64_t data)
+{
+	sonde_process_leave(process, function, data);
+	close_one(process->socket);
+	process->socket = -1;
+	return has_ended(process->servant_fd, OTHER_END_MS) ? 0 : -EBUSY;
+}
+
 void sonde_process_close(struct sonde_process *process)
 {
 	if (!process)

@@ -55,4 +55,13 @@ uint64_t sonde_process_extra_at(const struct sonde_process *process,
 void sonde_process_leave(struct sonde_process *process, uint64_t function,
 			 uint64_t data);
 
+/* As if we were killed: the servant takes out what sites[] names of the
+ * agent at `data`, by that agent's own `function`, and ends. 0 or -EBUSY; close
+ * comes next. */
+int sonde_process_abandon(struct sonde_process *process, uint64_t function,
+			  uint64_t data);
+
+/* The barriers that changing text needs; the kernel wants to be told once. */
+int sonde_process_register_barriers(struct sonde_process *process);
+
 #endif /* PROBE_INJECT_PROCESS_PARTS_H */

@@ -94,14 +94,15 @@ static void make_arena(enum sonde_ring_mode mode)
 	sonde_arena_control_refresh(&control, 1);
 }
 
-static uint32_t is_parent = 1;
+static uint32_t is_parent[2] = { 1 };
 
 static int set_up(void **state)
 {
 	struct sonde_agent *agent;
 
 	(void)state;
-	is_parent = 1;
+	is_parent[0] = 1;
+	is_parent[1] = 0;
 	make_arena(SONDE_OVERWRITE);
 	if (sonde_agent_self)
 		munmap(sonde_agent_self, sizeof(*agent));
@@ -115,7 +116,7 @@ static int set_up(void **state)
 	agent->rseq_offset = __rseq_size ? __rseq_offset : 0;
 	agent->tid_offset = tid_offset = find_tid();
 	agent->pid = (uint32_t)getpid();
-	agent->is_parent = (uintptr_t)&is_parent;
+	agent->is_parent = (uintptr_t)is_parent;
 	agent->nr_plans = 64;
 	for (uint32_t i = 0; i < 2; i++)
 		agent->probes[i] = (struct sonde_agent_probe){
@@ -269,15 +270,21 @@ static void every_register_and_flag_survives(void **state)
 	assert_int_equal(hits(0), records());
 }
 
-static void a_forked_childs_hits_are_nobodys(void **state)
+static void a_forked_childs_hits_are_no_probes_and_are_counted(void **state)
 {
 	(void)state;
-	is_parent = 0;
+	is_parent[0] = 0;
 	hit(0);
-	assert_int_equal(hits(0), 0);
-	is_parent = 1;
+	hit(1);
+	hit(0);
+	assert_int_equal(hits(0) + hits(1), 0);
+	assert_int_equal(records(), 0);
+	assert_int_equal(hits(SONDE_AGENT_FORKED), 3);
+	assert_int_equal(sonde_agent_self->nr_forked, 1);
+	is_parent[0] = 1;
 	hit(0);
 	assert_int_equal(hits(0), 1);
+	assert_int_equal(hits(SONDE_AGENT_FORKED), 3);
 }
 
 static void registers_are_recorded_as_they_were(void **state)
@@ -807,8 +814,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(every_register_and_flag_survives,
 				       set_up),
-		cmocka_unit_test_setup(a_forked_childs_hits_are_nobodys,
-				       set_up),
+		cmocka_unit_test_setup(
+			a_forked_childs_hits_are_no_probes_and_are_counted,
+			set_up),
 		cmocka_unit_test_setup(registers_are_recorded_as_they_were,
 				       set_up),
 		cmocka_unit_test_setup(
