@@ -384,6 +384,24 @@ void sonde_ring_release(struct sonde_ring_reader *reader)
 			    reader->seq + reader->nr_subbufs);
 }
 
+/*
+ * A plan made by the limit before may be as old as one likes, but it holds only
+ * while the commit word is what it was, and leads to the sub-buffer behind the one
+ * in that word. To get further, a writer fills that, and one more, and looks at
+ * the limit each time: after that many stores it sees ours.
+ */
+bool sonde_ring_narrow(struct sonde_ring_reader *reader, uint32_t nr)
+{
+	if (!sonde_ring_is_within(reader))
+		return false;
+	/* Pairs with sonde_load_acquire in sonde_writer_switch: as release. */
+	sonde_store_release(&reader->ring->limit, reader->seq + nr);
+	if (sonde_ring_is_within(reader))
+		return true;
+	sonde_ring_release(reader);
+	return false;
+}
+
 void sonde_ring_part(struct sonde_ring_reader *reader)
 {
 	sonde_store_relaxed(&reader->ring->key, 0);

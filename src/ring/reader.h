@@ -9,8 +9,8 @@
  * business.
  *
  * One reader per ring; a reader is used by one thread at a time. Nothing here
- * blocks, allocates or writes to the ring, but for sonde_ring_release(), restart,
- * seal and part.
+ * blocks, allocates or writes to the ring, but for sonde_ring_release(), narrow,
+ * restart, seal and part.
  *
  * Life: init; then, as often as one likes, peek -> use the bytes -> (overwrite
  * mode: verify) -> advance. In discard mode, sonde_ring_release() hands the
@@ -139,6 +139,17 @@ int sonde_ring_rewind(struct sonde_ring_reader *reader);
  * their end.
  */
 void sonde_ring_release(struct sonde_ring_reader *reader);
+
+/*
+ * Discard mode, from then on until sonde_ring_release(): no writer is, or comes, in
+ * another sub-buffer than the one that is being read and the `nr - 1` (3 or more)
+ * behind it. So the memory of all others can be taken away. Events that these
+ * don't take meanwhile are counted as lost: do it to a ring that hardly anybody
+ * writes to, and only for an instant.
+ *
+ * False, and nothing has changed: there is more to be read.
+ */
+bool sonde_ring_narrow(struct sonde_ring_reader *reader, uint32_t nr);
 
 /*
  * Asks for a record that can be read without those before it: the gate is closed,

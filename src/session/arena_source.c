@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "ring/hello.h"
 #include "ring/reader.h"
 #include "session/rules.h"
@@ -23,11 +24,23 @@
 #include "types/desc.h"
 
 #define RESERVE_AT_ONCE (4u << 20)
+/* What an idle ring keeps, so that whoever begins to write finds room while the
+ * rest is given back; and how long it has not filled a sub-buffer by then. */
+#define KEPT_BYTES   (1u << 20)
+#define KEPT_SUBBUFS 4u
+#define IDLE_NS      1000000000ull
 
 struct arena_ring {
 	struct sonde_ring_reader reader;
-	uint32_t nr_reserved; /* sub-buffers with memory, on the first lap */
-	uint64_t cleared;     /* events before that */
+	/* The sub-buffers with memory, up to a lap: from which on, how many. */
+	uint64_t reserved_from;
+	uint32_t nr_reserved;
+	/* Of the last of that lap, how many have been given back since the ring is
+	 * in this sub-buffer, and since when it is. */
+	uint32_t nr_given_back;
+	uint64_t idle_seq;
+	uint64_t idle_since_ns;
+	uint64_t cleared; /* events before that */
 };
 
 struct sonde_arena_source {
@@ -145,24 +158,104 @@ static int describe(struct sonde_source *base, struct sonde_source_known *known)
 
 /* ---- reading rings ---- */
 
+static uint32_t ring_index(const struct sonde_arena_source *source,
+			   uint64_t seq)
+{
+	return (uint32_t)(seq & (source->view.geometry.nr_subbufs - 1));
+}
+
 static void reserve_ahead(struct sonde_arena_source *source, uint32_t i)
 {
 	struct arena_ring *ring = &source->rings[i];
 	const struct sonde_geometry *geometry = &source->view.geometry;
 	uint32_t most = RESERVE_AT_ONCE / geometry->subbuf_size;
+	uint32_t first =
+		ring_index(source, ring->reserved_from + ring->nr_reserved);
 	uint32_t nr;
 
 	if (ring->nr_reserved >= geometry->nr_subbufs ||
-	    ring->reader.seq - ring->reader.first + 2 < ring->nr_reserved)
+	    ring->reader.seq - ring->reserved_from + 2 < ring->nr_reserved)
 		return;
 	nr = ring->nr_reserved < 2 ? 2 : ring->nr_reserved;
 	if (nr > most && most)
 		nr = most;
 	if (nr > geometry->nr_subbufs - ring->nr_reserved)
 		nr = geometry->nr_subbufs - ring->nr_reserved;
-	sonde_arena_reserve(&source->view, i, ring->nr_reserved, nr);
+	if (nr > geometry->nr_subbufs - first)
+		nr = geometry->nr_subbufs - first;
+	sonde_arena_reserve(&source->view, i, first, nr);
 	ring->nr_reserved += nr;
 }
+
+/* ---- idle rings ---- */
+
+static uint32_t nr_kept(const struct sonde_arena_source *source)
+{
+	uint32_t nr = KEPT_BYTES / source->view.geometry.subbuf_size;
+
+	return nr < KEPT_SUBBUFS ? KEPT_SUBBUFS : nr;
+}
+
+/* Whether it has stayed in its sub-buffer, and has more than it needs. */
+static bool is_too_large(const struct sonde_arena_source *source,
+			 struct arena_ring *ring, uint64_t now_ns)
+{
+	uint64_t nr_used = ring->reader.seq - ring->reserved_from + 1;
+
+	if (ring->idle_seq != ring->reader.seq || !ring->idle_since_ns) {
+		ring->idle_seq = ring->reader.seq;
+		ring->idle_since_ns = now_ns;
+		ring->nr_given_back = 0;
+	}
+	return now_ns - ring->idle_since_ns >= IDLE_NS &&
+	       (ring->nr_reserved > nr_kept(source) ||
+		nr_used > nr_kept(source)) &&
+	       source->view.geometry.nr_subbufs > nr_kept(source);
+}
+
+/* The last first: whoever takes over from us finds where what was read ends by
+ * their being gone (sonde_ring_inherit). */
+static void give_some_back(struct sonde_arena_source *source, uint32_t i)
+{
+	struct arena_ring *ring = &source->rings[i];
+	const struct sonde_geometry *geometry = &source->view.geometry;
+	uint32_t kept = nr_kept(source);
+	uint32_t left = geometry->nr_subbufs - kept - ring->nr_given_back;
+	uint32_t end =
+		ring_index(source, ring->reader.seq - ring->nr_given_back - 1) +
+		1;
+	uint32_t nr = RESERVE_AT_ONCE / geometry->subbuf_size;
+
+	if (nr > left)
+		nr = left;
+	if (nr > end)
+		nr = end;
+	if (!sonde_ring_narrow(&ring->reader, kept))
+		return;
+	sonde_arena_punch(&source->view, i, end - nr, nr);
+	sonde_ring_release(&ring->reader);
+	ring->nr_given_back += nr;
+	if (nr < left)
+		return;
+	ring->reserved_from = ring->reader.seq;
+	ring->nr_reserved = kept;
+}
+
+void sonde_arena_source_trim(struct sonde_arena_source *source)
+{
+	const struct sonde_arena_setup *setup = &source->config.setup;
+	uint64_t now_ns = sonde_monotonic_ns();
+
+	/* The memory of a file on a disk, and what is to be resident, stays. */
+	if (setup->mode != SONDE_DISCARD || source->config.keeps ||
+	    source->config.is_left || source->view.is_file || setup->resident)
+		return;
+	for (uint32_t i = 0; i < source->nr_rings; i++)
+		if (is_too_large(source, &source->rings[i], now_ns))
+			give_some_back(source, i);
+}
+
+/* ---- what there is to read ---- */
 
 static uint32_t nr_streams(const struct sonde_source *base)
 {
@@ -337,6 +430,7 @@ static void init_rings(struct sonde_arena_source *source)
 			sonde_ring_restart(reader, ring, data);
 		else if (source->view.is_inherited)
 			inherit_ring(&source->rings[i]);
+		source->rings[i].reserved_from = reader->first;
 	}
 }
 

@@ -12,9 +12,9 @@
  * chunk is verified after it was copied.
  *
  * Memory: the sub-buffers next to be written for the first time are allocated
- * ahead of the writer, twice as many each time. They are not given back while
- * the arena is recorded: the writer may already be on its way into any of
- * them.
+ * ahead of the writer, twice as many each time. Of a ring that has hardly been
+ * written to for a second, all but a megabyte are given back (trim): what is in
+ * them was read, and the writer is kept from them for that instant.
  *
  * A source whose slot counts has no streams. One of pinned events (--pin) has a slot
  * of its own beside that of all others.
@@ -94,6 +94,10 @@ sonde_arena_source_geometry(const struct sonde_arena_source *source);
 struct sonde_stacks *
 sonde_arena_source_stacks(const struct sonde_arena_source *source,
 			  uint32_t *ret_depth);
+
+/* Gives back some memory of rings that are hardly written to; in discard mode. To
+ * be called now and then, some hundred microseconds each time. */
+void sonde_arena_source_trim(struct sonde_arena_source *source);
 
 /* How far its tables for them have come. */
 struct sonde_unwind_room *

@@ -293,7 +293,7 @@ static void watch_out(struct sonde_recorder *r)
 }
 
 /* What are the threads called now, of those who have come, and what have they
- * loaded? */
+ * loaded? And which memory do they use no more? */
 static void call_roll(struct sonde_recorder *r)
 {
 	if (sonde_session_counts(r->config->session))
@@ -302,7 +302,12 @@ static void call_roll(struct sonde_recorder *r)
 	     i++) {
 		const struct sonde_arena_source *source = r->programs[i].source;
 
-		if (!source || r->programs[i].pidfd < 0)
+		if (!source)
+			continue;
+		sonde_arena_source_trim(r->programs[i].source);
+		if (r->programs[i].pin_source)
+			sonde_arena_source_trim(r->programs[i].pin_source);
+		if (r->programs[i].pidfd < 0)
 			continue;
 		sonde_roster_look(r->state.roster,
 				  sonde_arena_source_pid(source));

@@ -21,6 +21,7 @@ import sys
 
 from attached import STRANGER, Attached, as_stranger, refusal
 from obedient import TIMEOUT, Program, need_root, program
+from robust import until
 from sonde import (SONDE, Trace, build, check, install, record, run, scratch,
                    skip_if_sanitized)
 from harness import Skip, check_equal, main, test
@@ -93,6 +94,29 @@ def threads_at_full_speed_lose_nothing_uncounted():
     check_equal(summary["events_recorded"] + summary["events_lost"], total, "accounts")
     check_equal(len(a.numbers()), summary["events_recorded"], "events in the trace")
     check_equal(Trace(a.dir).discarded(), summary["events_lost"], "lost, says the trace")
+
+
+@test
+def memory_of_a_burst_is_given_back_while_it_is_recorded():
+    p = Program(program(), "taskset", "-c", "0")
+    before = p.do("emit", 0)
+    a = Attached("-p", p.pid, "--memory", "128M")
+
+    def resident():
+        return os.stat(f"/proc/{p.pid}/fd/1000").st_blocks * 512
+
+    for _ in range(2):
+        p.do("emit", 200000)
+        check(resident() > 2 << 20, f"a burst took {resident()} bytes")
+        # A ring keeps a MiB.
+        until(lambda: resident() < 3 << 19)
+    total = p.do("emit", 1)
+    summary = a.end()
+    p.end()
+    check_equal((summary["events_recorded"], summary["events_lost"]),
+                (total - before, 0), "recorded and lost")
+    r = run(SONDE, "stat", "--json", a.dir)
+    check_equal(json.loads(r.stdout)["total_events"], total - before, r.stderr)
 
 
 @test

@@ -275,6 +275,39 @@ static void released_subbuffers_are_used_again(void **state)
 	teardown(&f);
 }
 
+/* Whatever is written: no further than the number says; and all again afterwards. */
+static void a_narrowed_ring_is_written_no_further(void **state)
+{
+	const uint32_t i = NR_CPUS + 77 % NR_LANES;
+	struct sonde_ring_reader reader;
+	struct sonde_ring_chunk chunk;
+	struct fixture f;
+	uint64_t lost;
+
+	(void)state;
+	setup(&f, SONDE_DISCARD, SONDE_COMPACT, SONDE_SUBBUF_MIN, 16);
+	f.rseq = NULL;
+	reader_of(&f, i, &reader);
+	assert_false(sonde_ring_narrow(&reader, 4)); /* nothing was read */
+	for (uint32_t n = 0; n < 4000; n++)
+		append(&f, &n, 4, 0);
+	assert_false(sonde_ring_narrow(&reader, 4)); /* nor all */
+	assert_int_equal(f.rings[i].limit, 16);
+	while (sonde_ring_peek(&reader, &chunk) == 1)
+		sonde_ring_advance(&reader, &chunk);
+	assert_true(sonde_ring_narrow(&reader, 4));
+	for (uint32_t n = 0; n < 20000; n++)
+		append(&f, &n, 4, 0);
+	assert_int_equal(sonde_w_seq(f.rings[i].w), reader.seq + 3);
+	lost = totals(&f).discarded_full;
+	assert_true(lost > 0);
+	sonde_ring_release(&reader);
+	for (uint32_t n = 0; n < 2000; n++)
+		append(&f, &n, 4, 0);
+	assert_int_equal(totals(&f).discarded_full, lost);
+	teardown(&f);
+}
+
 /* How many events can be read from the oldest on. */
 static uint64_t read_rest(struct sonde_ring_reader *reader)
 {
@@ -651,6 +684,7 @@ int main(void)
 		cmocka_unit_test(emitted_is_recorded_plus_discarded),
 		cmocka_unit_test(overwritten_events_are_counted),
 		cmocka_unit_test(released_subbuffers_are_used_again),
+		cmocka_unit_test(a_narrowed_ring_is_written_no_further),
 		cmocka_unit_test(what_was_written_before_a_seal_is_never_read),
 		cmocka_unit_test(what_follows_a_parting_can_be_read_alone),
 		cmocka_unit_test(every_size_up_to_the_limit_is_recorded),
