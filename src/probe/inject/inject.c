@@ -19,9 +19,10 @@
  *	4. the bytes are taken away when no registers point there
  *
  * For a servant that call is clone(): what else a servant needs it does itself,
- * while the thread has gone back to its work. Cost: the thread is stopped for
- * some 50 us, three times (at first, before the call, behind it); what can be
- * done before it is stopped, is.
+ * while the thread has gone back to its work. Cost: the thread is stopped three
+ * times (at first, before the call, behind it); what can be done before it is
+ * stopped, is. Most of the time went into waking one another on CPUs that had
+ * gone to sleep: so we stay awake, if it has another CPU than we.
  *
  * No int3 and no single step: those force a SIGTRAP, which resets the process's
  * action if it is ignored or blocked.
@@ -62,6 +63,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "probe/inject/procfs.h"
 #include "probe/inject/quiet.h"
 #include "probe/inject/servant.h"
@@ -72,7 +74,8 @@
 #define CODE_SEGMENT    0x33
 #define INT3            0xcc
 #define STUB_ROOM       400u
-#define ROOMS           8u /* of a mapping's end that are looked at */
+#define AWAKE_NS        200000u /* a stop takes less, if all goes well */
+#define ROOMS           8u      /* of a mapping's end that are looked at */
 #define QUIET_MS        5000
 /* How often a new servant is looked for. */
 #define LOOK_NS 50000L
@@ -113,6 +116,7 @@ struct borrowed {
 	uint64_t place; /* for the servant's memory: free addresses */
 	uint64_t token;
 	uint64_t *written; /* `room` while there is something */
+	bool stays_awake;  /* while it runs to its next stop */
 	struct user_regs_struct saved;
 	uint64_t mask;
 };
@@ -140,11 +144,16 @@ static int fail(const struct borrowed *b, int rc, const char *what)
 /* The thread's next stop; -ESRCH if it has ended. */
 static int await_stop(const struct borrowed *b, int *ret_status)
 {
+	const uint64_t until_ns =
+		b->stays_awake ? sonde_monotonic_ns() + AWAKE_NS : 0;
+	bool is_awake = b->stays_awake;
 	pid_t got;
 
 	do {
-		got = waitpid(b->tid, ret_status, __WALL);
-	} while (got < 0 && errno == EINTR);
+		is_awake = is_awake && sonde_monotonic_ns() < until_ns;
+		got = waitpid(b->tid, ret_status,
+			      is_awake ? __WALL | WNOHANG : __WALL);
+	} while (got == 0 || (got < 0 && errno == EINTR));
 	return got == b->tid && WIFSTOPPED(*ret_status) ? 0 : -ESRCH;
 }
 
@@ -673,6 +682,16 @@ static int trace(struct borrowed *b, pid_t tid)
 		       fail_seize(b, -errno);
 }
 
+/* Where it is now; it may go elsewhere, which costs time. */
+static bool has_other_cpu(pid_t tid)
+{
+	struct sonde_proc_stat now;
+	const int ours = sched_getcpu();
+
+	return ours >= 0 && sonde_proc_stat(tid, &now) == 0 &&
+	       now.cpu != (uint32_t)ours;
+}
+
 static int stop_thread(const struct borrowed *b)
 {
 	return ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL) == 0 &&
@@ -719,6 +738,7 @@ static int borrow_thread(struct borrowed *b, const struct stub *stub)
 	rc = open_memory(b);
 	if (rc == 0)
 		rc = put_stub_code(b, stub);
+	b->stays_awake = has_other_cpu(tid);
 	/* One that is traced and runs can't be let go: it is stopped before. */
 	if (rc != 0 && ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL) == 0 &&
 	    await_interrupt(b) == 0)
