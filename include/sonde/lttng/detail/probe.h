@@ -297,7 +297,7 @@
 		SONDE_X_NONE_ SONDE_LTTNG_EACH_FIELD_(SONDE_R, x, __VA_ARGS__));
 #define SONDE_LTTNG_IMAGE_(x, y, p, n) \
 	static constexpr auto sonde_image_##y __attribute__((used)) = \
-		::sonde_cxx_::image(SONDE_LTTNG_LEVEL_OF_(sonde_level_##y), \
+		::sonde_cxx_::image<0>(SONDE_LTTNG_LEVEL_OF_(sonde_level_##y), \
 				    p, n, sonde_nr_records_##x, __LINE__, \
 				    sonde_records_##x); \
 	static struct sonde_site sonde_site_##y = { \
