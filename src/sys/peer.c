@@ -117,7 +117,7 @@ int sonde_peer_descends(const struct sonde_peer *peer,
 
 int sonde_peer_check(int socket)
 {
-	struct sonde_peer peer;
+	struct sonde_peer peer = { .pidfd = -1 };
 	int rc = sonde_peer_of(socket, &peer);
 
 	if (rc)
