@@ -170,7 +170,7 @@ static void rate_row(void *ctx, const struct sonde_latency_rate *rate)
 	if (!rate->lost)
 		return;
 	sonde_table_text(finder->table, 4, finder->gave_way);
-	if (!finder->lost_at || rate->reached < finder->lost_at)
+	if (finder->lost_at <= 0 || rate->reached < finder->lost_at)
 		finder->lost_at = rate->reached;
 }
 

@@ -52,6 +52,7 @@ note_log(int priority, const char *format, va_list args, const void *caller)
 	if (!sonde_hook_wanted(SONDE_HOOK_LOG))
 		return;
 	sonde_hook_busy = true;
+	/* only asked NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	if (setlogmask(0) & LOG_MASK(LOG_PRI(priority))) {
 		va_copy(copy, args);
 		errno = kept;
@@ -78,18 +79,21 @@ note_log(int priority, const char *format, va_list args, const void *caller)
 		behind(__VA_ARGS__);                                        \
 	} while (0)
 
+__attribute__((format(printf, 2, 0)))
 HOOK(vsyslog, int priority, const char *format, va_list args)
 {
 	note_log(priority, format, args, __builtin_return_address(0));
 	GO_ON(vsyslog, priority, format, args);
 }
 
+__attribute__((format(printf, 3, 0)))
 HOOK(__vsyslog_chk, int priority, int flag, const char *format, va_list args)
 {
 	note_log(priority, format, args, __builtin_return_address(0));
 	GO_ON(__vsyslog_chk, priority, flag, format, args);
 }
 
+__attribute__((format(printf, 2, 3)))
 HOOK(syslog, int priority, const char *format, ...)
 {
 	va_list args;
@@ -100,6 +104,7 @@ HOOK(syslog, int priority, const char *format, ...)
 	va_end(args);
 }
 
+__attribute__((format(printf, 3, 4)))
 HOOK(__syslog_chk, int priority, int flag, const char *format, ...)
 {
 	va_list args;
