@@ -326,6 +326,21 @@ static int parse_cast(struct parser *parser, uint32_t length,
 	return err ? err : parse_operand(parser, node, ret_node);
 }
 
+/* What is behind '.', '->' or '['. */
+static int parse_part(struct parser *parser, struct sonde_node *node)
+{
+	int err;
+
+	if (node->kind != SONDE_NODE_ELEMENT)
+		return parser->token.kind == SONDE_EXPR_TOKEN_NAME ?
+			       add_name(parser, &node->name) :
+			       fail_expected(parser, "a member's name");
+	err = parse_choice(parser, &node->child[1]);
+	if (!err && parser->token.kind != SONDE_EXPR_TOKEN_CLOSE_INDEX)
+		err = fail_expected(parser, "']'");
+	return err;
+}
+
 /* .name, ->name, [index], as many as there are. */
 static int parse_postfix(struct parser *parser, uint32_t *ret_node)
 {
@@ -346,16 +361,8 @@ static int parse_postfix(struct parser *parser, uint32_t *ret_node)
 		node = node_of(kind, parser->token.offset);
 		node.child[0] = *ret_node;
 		err = next(parser);
-		if (!err && kind == SONDE_NODE_ELEMENT) {
-			err = parse_choice(parser, &node.child[1]);
-			if (!err &&
-			    parser->token.kind != SONDE_EXPR_TOKEN_CLOSE_INDEX)
-				err = fail_expected(parser, "']'");
-		} else if (!err) {
-			err = parser->token.kind == SONDE_EXPR_TOKEN_NAME ?
-				      add_name(parser, &node.name) :
-				      fail_expected(parser, "a member's name");
-		}
+		if (!err)
+			err = parse_part(parser, &node);
 		if (!err)
 			err = parse_add_node(parser, node, ret_node);
 		if (!err)

@@ -319,6 +319,16 @@ bool sonde_probe_ctype_inner(const struct sonde_probe_ctype *type,
 	return sonde_probe_ctype_of(&die, ret_inner);
 }
 
+/* Of what is no array. */
+static uint64_t btf_plain_bytes(const struct sonde_probe_ctype *type)
+{
+	if (type->stars)
+		return sizeof(uint64_t);
+	if (type->bytes)
+		return type->bytes;
+	return type->btf ? sonde_probe_btf_size(type) : 0;
+}
+
 /* Arrays of arrays, down to what is none; what goes on for ever has no size. */
 static uint64_t btf_bytes(const struct sonde_probe_ctype *type)
 {
@@ -328,10 +338,7 @@ static uint64_t btf_bytes(const struct sonde_probe_ctype *type)
 
 	for (unsigned int depth = 0; depth < STARS_MAX; depth++) {
 		if (at.stars > 0 || at.kind != SONDE_PROBE_CTYPE_ARRAY) {
-			nr = at.stars ? sizeof(uint64_t) :
-			     at.bytes ? at.bytes :
-			     at.btf   ? sonde_probe_btf_size(&at) :
-					0;
+			nr = btf_plain_bytes(&at);
 			return __builtin_mul_overflow(all, nr, &all) ? 0 : all;
 		}
 		if (!sonde_probe_btf_element(&at, &at, &nr) ||

@@ -126,6 +126,24 @@ static void end_with_value(struct taking *taking)
 	taking->done = true;
 }
 
+static void end_or_pop(struct taking *taking, bool ends)
+{
+	if (ends)
+		end_with_value(taking);
+	else
+		add(&taking->code, SONDE_EXPR_OP_POP, 0);
+}
+
+static void end_or_keep(struct taking *taking,
+			const struct sonde_program *program,
+			const struct sonde_expr_op *op, bool ends)
+{
+	if (ends)
+		end_with_value(taking);
+	else
+		keep(taking, program, op);
+}
+
 static void take_op(struct taking *taking, const struct sonde_program *program,
 		    uint32_t i, enum sonde_probe_part part)
 {
@@ -137,10 +155,7 @@ static void take_op(struct taking *taking, const struct sonde_program *program,
 	switch (op->code) {
 	case SONDE_EXPR_OP_TRACE_STRING:
 		add(code, SONDE_EXPR_OP_POP, 0);
-		if (part == SONDE_PROBE_PART_STRING)
-			end_with_value(taking);
-		else
-			add(code, SONDE_EXPR_OP_POP, 0);
+		end_or_pop(taking, part == SONDE_PROBE_PART_STRING);
 		break;
 	case SONDE_EXPR_OP_TRACE:
 		if (part == SONDE_PROBE_PART_READS) {
@@ -148,10 +163,8 @@ static void take_op(struct taking *taking, const struct sonde_program *program,
 			break;
 		}
 		add(code, SONDE_EXPR_OP_POP, 0);
-		if (part == SONDE_PROBE_PART_READ && !taking->before--)
-			end_with_value(taking);
-		else
-			add(code, SONDE_EXPR_OP_POP, 0);
+		end_or_pop(taking,
+			   part == SONDE_PROBE_PART_READ && !taking->before--);
 		break;
 	case SONDE_EXPR_OP_TRACE_QUICK:
 		if (part == SONDE_PROBE_PART_READS)
@@ -160,16 +173,12 @@ static void take_op(struct taking *taking, const struct sonde_program *program,
 			end_with_value(taking);
 		break;
 	case SONDE_EXPR_OP_SET_VARIABLE:
-		if (part == SONDE_PROBE_PART_ASSIGN)
-			end_with_value(taking);
-		else
-			keep(taking, program, op);
+		end_or_keep(taking, program, op,
+			    part == SONDE_PROBE_PART_ASSIGN);
 		break;
 	case SONDE_EXPR_OP_POP:
-		if (part == SONDE_PROBE_PART_VALUE && last)
-			end_with_value(taking);
-		else
-			keep(taking, program, op);
+		end_or_keep(taking, program, op,
+			    part == SONDE_PROBE_PART_VALUE && last);
 		break;
 	default:
 		keep(taking, program, op);

@@ -65,11 +65,10 @@ struct sonde_session *sonde_session_new(const struct sonde_session_setup *setup)
 	return session;
 }
 
-static int open_session_output(struct sonde_session *session,
-			       enum sonde_ctf_domain domain, int dir,
-			       const char *name,
-			       const struct sonde_ctf_env *env, size_t nr_env,
-			       struct sonde_output *output)
+int sonde_session_open_trace(struct sonde_session *session,
+			     enum sonde_ctf_domain domain, int dir,
+			     const char *name, const struct sonde_ctf_env *env,
+			     size_t nr_env)
 {
 	const struct sonde_ctf_config config = {
 		.version = session->setup.config->ctf_version,
@@ -81,15 +80,6 @@ static int open_session_output(struct sonde_session *session,
 				      session->setup.packet_max :
 				      0,
 	};
-
-	return sonde_ctf_trace_create_at(dir, name, &config, &output->trace);
-}
-
-int sonde_session_open_trace(struct sonde_session *session,
-			     enum sonde_ctf_domain domain, int dir,
-			     const char *name, const struct sonde_ctf_env *env,
-			     size_t nr_env)
-{
 	struct session_domain *is = &session->domains[domain];
 	struct sonde_output *next = is->output->trace ? is->before : is->output;
 	int rc;
@@ -102,7 +92,7 @@ int sonde_session_open_trace(struct sonde_session *session,
 		next->disk_error = 0;
 		next->recorded = next->bytes = 0;
 	}
-	rc = open_session_output(session, domain, dir, name, env, nr_env, next);
+	rc = sonde_ctf_trace_create_at(dir, name, &config, &next->trace);
 	is->has_next = !rc && next == is->before;
 	return rc;
 }
