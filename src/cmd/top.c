@@ -141,9 +141,9 @@ static void move_sort(struct top *top, int by)
 	int sort =
 		view->sort < 0 ? (int)sonde_top_sort(view->table) : view->sort;
 
-	if (sort + by >= 0 &&
-	    sonde_top_column(view->table, (size_t)(sort + by)))
-		view->sort = sort + by;
+	sort += by;
+	if (sort >= 0 && sonde_top_column(view->table, (size_t)sort))
+		view->sort = sort;
 }
 
 static void type_key(struct top *top, int key)

@@ -9,6 +9,7 @@
  * its queue, and counts with all of its delay.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -137,7 +138,7 @@ int sonde_latency_wakeup(struct sonde_latency_thread *thread)
 {
 	int error;
 
-	if (pipe(thread->pipe))
+	if (pipe2(thread->pipe, O_CLOEXEC))
 		return -errno;
 	error = be_woken(thread);
 	(void)close(thread->pipe[0]);

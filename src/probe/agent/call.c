@@ -474,8 +474,6 @@ static bool enter(const struct hit *hit)
 		emit_one(hit, call->event, r->rdi);
 		return false;
 	case SONDE_AGENT_CALL_REALLOC:
-		emit_two(hit, call->event_before, r->rdi, r->rsi);
-		break;
 	case SONDE_AGENT_CALL_COND_WAIT:
 		emit_two(hit, call->event_before, r->rdi, r->rsi);
 		break;
