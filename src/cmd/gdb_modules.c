@@ -44,7 +44,7 @@ static bool name_module(const char *path, char name[NAME_ROOM])
 	if (!length || length >= NAME_ROOM)
 		return false;
 	for (size_t i = 0; i < length; i++)
-		name[i] = base[i] == '-' ? '_' : base[i];
+		name[i] = (char)(base[i] == '-' ? '_' : base[i]);
 	name[length] = '\0';
 	return true;
 }

@@ -19,8 +19,8 @@ int sonde_gdb_script(bool (*put)(FILE *to, const void *ctx), const void *ctx,
 
 	if (to && fclose(to))
 		has_any = false;
-	/* GDB reads it. NOLINTNEXTLINE(android-cloexec-memfd-create) */
 	if (has_any)
+		/* GDB reads it. NOLINTNEXTLINE(android-cloexec-memfd-create) */
 		fd = memfd_create("sonde-gdb", 0);
 	if (fd >= 0 && sonde_write_all(fd, text, size)) {
 		(void)close(fd);

@@ -144,7 +144,7 @@ static int write_to(const char *path, const struct description *description,
 	if (is_file)
 		to = fopen(path, "we");
 	if (!to) {
-		sonde_complain("%.200s: %s", path, strerror(errno));
+		sonde_complain("%.200s: %s", path, strerrordesc_np(errno));
 		return 1;
 	}
 	write(description, to);
@@ -153,7 +153,7 @@ static int write_to(const char *path, const struct description *description,
 		failed = true;
 	if (!failed)
 		return 0;
-	sonde_complain("%.200s: %s", path, strerror(errno));
+	sonde_complain("%.200s: %s", path, strerrordesc_np(errno));
 	return 1;
 }
 
@@ -211,7 +211,8 @@ static int description_make(struct sonde_pool *pool, const char *path,
 
 static int description_compare(struct sonde_pool *pool, char **paths)
 {
-	struct description old, now;
+	struct description old;
+	struct description now;
 	size_t nr;
 
 	if (description_load(pool, paths[0], &old) ||
@@ -219,7 +220,7 @@ static int description_compare(struct sonde_pool *pool, char **paths)
 		return SONDE_EXIT_USAGE;
 	nr = sonde_generate_compare(&old.model, &now.model, stdout);
 	if (fflush(stdout)) {
-		sonde_complain("standard output: %s", strerror(errno));
+		sonde_complain("standard output: %s", strerrordesc_np(errno));
 		return SONDE_EXIT_USAGE;
 	}
 	return nr ? 1 : 0;

@@ -252,7 +252,7 @@ static uint32_t mark_state(const struct mark *mark)
 static int mark_find_recorder(struct mark *mark, const char *session)
 {
 	static const uint32_t off;
-	const char *parent = getenv(SONDE_SESSION_ENV);
+	const char *parent = secure_getenv(SONDE_SESSION_ENV);
 	int rc;
 
 	if (!session && (!parent || !*parent)) {
@@ -262,7 +262,8 @@ static int mark_find_recorder(struct mark *mark, const char *session)
 		return 1;
 	}
 	if (session)
-		(void)unsetenv(SONDE_SESSION_ENV); /* one thread */
+		/* one thread NOLINTNEXTLINE(concurrency-mt-unsafe) */
+		(void)unsetenv(SONDE_SESSION_ENV);
 	rc = mark_load(mark);
 	if (rc)
 		return rc;

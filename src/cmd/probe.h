@@ -26,7 +26,7 @@ struct sonde_probe_kernel_options {
 	bool all;       /* not only the program's threads */
 	char **program; /* NULL-terminated, or NULL: none */
 };
-int sonde_probe_kernel_record(const struct sonde_probe_kernel_options *options);
+int sonde_probe_kernel_record(const struct sonde_probe_kernel_options *wanted);
 /* What the words of such a command say, the first of which is "probe"; false: they
  * are another's, or wrong. The words are to outlive it. */
 typedef bool

@@ -48,6 +48,7 @@ static int make_options(const struct sonde_probe_kernel_options *wanted,
 		words[nr++] = "--";
 		words[nr++] = wanted->program[0];
 	}
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): words are only read */
 	if (sonde_record_options_parse(nr, (char *const *)(uintptr_t)words,
 				       options, error, sizeof(error))) {
 		sonde_complain("%s", error);

@@ -22,13 +22,10 @@ static _Noreturn void probe_put_become_server(int fd, pid_t pid,
 					      const char *output)
 {
 	char number[16];
-	char *words[] = { (char[]){ "gdbserver" },
-			  (char[]){ "--attach" },
-			  (char[]){ "--add" },
-			  (char[]){ "-o" },
-			  (char *)(uintptr_t)output,
-			  (char[]){ "-" },
-			  number,
+	char *words[] = { (char[]){ "gdbserver" }, (char[]){ "--attach" },
+			  (char[]){ "--add" }, (char[]){ "-o" },
+			  /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+			  (char *)(uintptr_t)output, (char[]){ "-" }, number,
 			  NULL };
 
 	(void)snprintf(number, sizeof(number), "%d", pid);

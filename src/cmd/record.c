@@ -162,6 +162,7 @@ static bool set_arena(const char *path)
 	}
 	if (dir >= 0)
 		(void)close(dir); /* it was only looked at */
+	/* one thread NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	return is_good && !setenv(SONDE_ARENA_ENV, whole, 1);
 }
 

@@ -404,7 +404,7 @@ static int lex_operator(struct sonde_expr_lexer *lexer,
 		bool is_c;
 	} operators[] = {
 #define X(token, text, precedence, node) \
-	{ text, SONDE_EXPR_TOKEN_##token, node >= SONDE_NODE_DEREFERENCE },
+	{ text, SONDE_EXPR_TOKEN_##token, (node) >= SONDE_NODE_DEREFERENCE },
 		SONDE_EXPR_OPERATORS(X)
 #undef X
 	};

@@ -328,6 +328,7 @@ static int origin_of(struct sonde_ship *ship, const struct sonde_source *source,
 			*ret_origin = ship->origins[i];
 			return 0;
 		}
+	/* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	if (SONDE_GROW(ship->origins, ship->nr_origins, ship->origins_room))
 		return ship_fail_memory(ship);
 	origin = new_origin(ship, source->path);
@@ -663,7 +664,7 @@ static char *end_text(const struct origin *origin, size_t *ret_size)
 		return NULL;
 	for (const struct shipped *file = NULL;
 	     (file = sonde_hash_next(&origin->files, file));)
-		if (!file->is_document && strncmp(file->name, "index/", 6))
+		if (!file->is_document && strncmp(file->name, "index/", 6) != 0)
 			(void)fprintf(to, "%" PRIu64 " %" PRIu64 " %s\n",
 				      file->number, file->offset, file->name);
 	if (!fclose(to))

@@ -266,9 +266,9 @@ static void hear_packet(struct sonde_gdb_server *server)
 	if (!server->no_acks)
 		write_all(server, "+", 1);
 	/* those change nothing that a new tracepoint waits for */
-	if (strncmp(packets->body, "QTDPsrc:", 8) &&
-	    strncmp(packets->body, "QTDV:", 5) &&
-	    strncmp(packets->body, "QTDP:-", 6))
+	if (strncmp(packets->body, "QTDPsrc:", 8) != 0 &&
+	    strncmp(packets->body, "QTDV:", 5) != 0 &&
+	    strncmp(packets->body, "QTDP:-", 6) != 0)
 		sonde_gdb_flush(server);
 	sonde_gdb_reply_clear(&server->reply);
 	if (answer(server, packets->body, packets->length, &server->reply))

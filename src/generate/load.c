@@ -21,7 +21,8 @@ static char *read_whole(struct sonde_pool *pool, const char *path,
 	if (fd >= 0)
 		fd = sonde_regular_open(fd, O_RDONLY);
 	if (fd < 0) {
-		(void)sonde_generate_fail(error, place, "%s", strerror(-fd));
+		(void)sonde_generate_fail(error, place, "%s",
+					  strerrordesc_np(-fd));
 		return NULL;
 	}
 	if (stat.st_size <= SONDE_GENERATE_FILE_MAX)

@@ -169,6 +169,7 @@ static const char *attribute(const struct sonde_generate_grammar *grammar,
 	return NULL;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): parameters as node.h has them */
 int sonde_generate_node_set(struct sonde_pool *pool,
 			    struct sonde_generate_node *node, const char *name,
 			    const char *value, size_t length,

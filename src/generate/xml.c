@@ -101,6 +101,7 @@ static int open_element(struct xml_reader *reader, const char *name,
 	return set_all(reader, node, nr_values, values);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): what libxml2 gives */
 static void on_start(void *user, const xmlChar *name, const xmlChar *prefix,
 		     const xmlChar *uri, int nr_spaces, const xmlChar **spaces,
 		     int nr_values, int nr_defaulted, const xmlChar **values)

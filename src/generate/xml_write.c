@@ -26,7 +26,8 @@ static void write_element(const struct sonde_generate_node *node, int depth,
 			  FILE *to)
 {
 	const char *name = sonde_generate_grammars[node->kind].name;
-	const char *key, *value;
+	const char *key;
+	const char *value;
 
 	(void)fprintf(to, "%*s<%s", 2 * depth, "", name);
 	for (size_t i = 0; value = sonde_generate_node_nth(node, i, &key), key;

@@ -41,7 +41,8 @@ static void write_mapping(const struct sonde_generate_node *node, int indent,
 {
 	const struct sonde_generate_grammar *grammar =
 		&sonde_generate_grammars[node->kind];
-	const char *key, *value;
+	const char *key;
+	const char *value;
 
 	for (size_t i = 0; value = sonde_generate_node_nth(node, i, &key), key;
 	     i++) {

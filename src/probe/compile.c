@@ -424,7 +424,7 @@ static int probe_compile_take_literal(struct compiling *compiling,
 
 /* NOLINTBEGIN(misc-no-recursion): trees are bounded in height */
 
-static int compile(struct compiling *compiling, uint32_t node,
+static int compile(struct compiling *compiling, uint32_t at,
 		   struct value *ret_value);
 
 static int compile_loaded(struct compiling *compiling, uint32_t node,
@@ -991,6 +991,7 @@ static int begin(struct compiling *compiling, const char *text,
 {
 	const struct sonde_expr_types types = {
 		.is_type = is_type,
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
 		.ctx = (void *)(uintptr_t)compiling->scope,
 	};
 	int rc = sonde_expr_parse_c(text, &types, compiling->error, ret_expr);

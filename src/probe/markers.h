@@ -60,7 +60,7 @@ uint64_t sonde_probe_marker_variable(pid_t pid,
 /* Room for one more, which isn't counted yet; NULL: no memory. Its id: what is
  * before "PROVIDER:NAME". And when all are there: by their addresses. */
 struct sonde_probe_marker *
-sonde_probe_markers_grow(struct sonde_probe_markers *markers);
+sonde_probe_markers_grow(struct sonde_probe_markers *to);
 int sonde_probe_marker_name(struct sonde_probe_marker *marker,
 			    const char *before);
 void sonde_probe_markers_sort(struct sonde_probe_markers *markers);

@@ -579,6 +579,7 @@ static char *find_line(char *lines, const char *word)
 char *sonde_probe_resolve(const struct sonde_probe_request *request,
 			  char *error, size_t error_size)
 {
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
 	char *lines = sonde_probe_child_ask(answer, (void *)(uintptr_t)request,
 					    TIME_MAX_MS);
 	char *end = lines ? find_line(lines, "done\n") : NULL;

@@ -299,7 +299,8 @@ static bool walk_rule(struct sonde_stacks *stacks, const struct position *at,
 static enum sonde_stacks_end step_by_pointer(struct position *at)
 {
 	uint64_t fp = needed_fp(at);
-	uint64_t next, pc;
+	uint64_t next;
+	uint64_t pc;
 
 	if (!fp)
 		return SONDE_STACK_WHOLE;
@@ -350,7 +351,9 @@ static enum sonde_stacks_end step_by_rule(struct position *at, uint32_t rule)
  * there: handlers change the words too. */
 static enum sonde_stacks_end step_by_signal(struct position *at)
 {
-	uint64_t sp, fp, pc;
+	uint64_t sp;
+	uint64_t fp;
+	uint64_t pc;
 
 	if (!load_word(at, at->sp + UCONTEXT_SP, &sp) ||
 	    !load_word(at, at->sp + UCONTEXT_FP, &fp) ||

@@ -23,8 +23,6 @@
 
 #define WORDS_MAX 512
 
-extern char **environ;
-
 __attribute__((format(printf, 3, 4))) static int
 tell(struct sonde_control_error *error, int rc, const char *format, ...)
 {
@@ -74,8 +72,10 @@ static int spawn(const char *const *argv, int error_fd, pid_t *ret_pid)
 		rc = posix_spawn_file_actions_adddup2(&actions, error_fd,
 						      STDERR_FILENO);
 	if (!rc)
-		rc = posix_spawnp(ret_pid, argv[0], &actions, NULL,
-				  (char *const *)(uintptr_t)argv, environ);
+		rc = posix_spawnp(
+			ret_pid, argv[0], &actions, NULL,
+			/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+			(char *const *)(uintptr_t)argv, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	return -rc;
 }

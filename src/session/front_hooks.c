@@ -43,6 +43,7 @@ static const char *why_not(void *ctx, pid_t pid)
 					"a process can't be attached to";
 }
 
+/* NOLINTNEXTLINE(readability-function-size): parameters as the .h has them */
 int sonde_front_hooks_start(const struct sonde_front_hooks *hooks,
 			    const struct sonde_attach_options *options,
 			    const struct sonde_child *child, char *text,

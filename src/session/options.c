@@ -1716,6 +1716,7 @@ static int finish(struct parse *parse)
 					       parse->error_size);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): six of its own, and which table */
 static int parse_options(const struct sonde_option *table, bool is_session,
 			 int argc, char *const *argv,
 			 struct sonde_record_options *ret_options, char *error,

@@ -106,7 +106,8 @@ bool sonde_session_code_parse(const char *line,
 			      struct sonde_session_code_entry *ret_entry)
 {
 	const char *at = line;
-	uint64_t begin, size;
+	uint64_t begin;
+	uint64_t size;
 	size_t length;
 
 	if (!sonde_hex_take_number(&at, &begin) || !sonde_hex_take(&at, ' ') ||

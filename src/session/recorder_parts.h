@@ -388,7 +388,7 @@ int sonde_recorder_change(struct sonde_recorder *r,
 
 /* Have the loop wake up for it. 0 or -errno. */
 int sonde_recorder_watch(struct sonde_recorder *r, int fd,
-			 enum sonde_recorder_event event, uint32_t index);
+			 enum sonde_recorder_event source, uint32_t index);
 
 /* The session's traces in `dir`, which is called `name`: kernel and user below it,
  * or the programs' alone. 0 or -errno. */

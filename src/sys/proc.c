@@ -112,7 +112,7 @@ bool sonde_proc_parse_stolen(const char *text, uint32_t cpu,
 	for (; text; text = strchr(text, '\n'), text += !!text) {
 		const char *at = text + 3;
 
-		if (strncmp(text, "cpu", 3) ||
+		if (strncmp(text, "cpu", 3) != 0 ||
 		    !sonde_number_take(&at, 10, UINT32_MAX, &number) ||
 		    number != cpu)
 			continue;

@@ -316,7 +316,7 @@ static int run(struct sonde_analysis_args *args,
 	};
 	int err;
 
-	if (args->by && !by_thread && strcmp(args->by, "function"))
+	if (args->by && !by_thread && strcmp(args->by, "function") != 0)
 		return sonde_analysis_fail(args, -EINVAL,
 					   "functions are told apart --by "
 					   "function or --by thread");

@@ -271,8 +271,8 @@ static bool has_several(const struct showing *showing, size_t first,
 }
 
 /* The callers of a node, those of the first one before the second; further to
- * the right where there are several. NOLINTNEXTLINE(misc-no-recursion): as deep
- * as a stack */
+ * the right where there are several.
+ * NOLINTNEXTLINE(misc-no-recursion): as deep as a stack */
 static void put_children(struct showing *showing, uint32_t parent,
 			 uint32_t indent)
 {

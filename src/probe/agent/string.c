@@ -71,6 +71,7 @@ void *memchr(const void *bytes, int byte, size_t nr)
 		at++;
 		nr--;
 	}
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): as C has it */
 	return nr ? (void *)(uintptr_t)at : NULL;
 }
 

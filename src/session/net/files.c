@@ -43,7 +43,7 @@
 #define CHUNK_BYTES ((uint64_t)16 << 20)
 #define CHUNK_MAX   99999999u
 #define OPEN_NAME   ".open"
-#define LOOK_AT     (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define LOOK_AT     (O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
 
 struct files_net {
 	struct sonde_net net;
@@ -115,7 +115,7 @@ static int files_open_below(int parent, const char *name, bool writes)
 
 	if (writes)
 		return sonde_place_make_below(parent, name, true);
-	fd = openat(parent, name, LOOK_AT);
+	fd = openat(parent, name, LOOK_AT | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -265,7 +265,7 @@ static int files_names(int dir, struct dirent ***ret_names)
 static int list_host(int top, const char *host, sonde_net_list_fn *take,
 		     void *ctx)
 {
-	int dir = openat(top, host, LOOK_AT);
+	int dir = openat(top, host, LOOK_AT | O_CLOEXEC);
 	struct dirent **names;
 	uint8_t trace[16];
 	int err = 0;

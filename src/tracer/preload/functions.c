@@ -38,8 +38,11 @@
 
 #define THREADS_MAX 1024u
 
+/* The compiler's names.
+ * NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming) */
 SONDE_EXPORT void __cyg_profile_func_enter(void *function, void *site);
 SONDE_EXPORT void __cyg_profile_func_exit(void *function, void *site);
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
 struct sonde_shadow_rule sonde_hook_rule;
 

@@ -206,6 +206,7 @@ MOVE(read, __recv_chk, size, (fd, to, size, room, flags),
      int fd, void *to, size_t size, size_t room, int flags)
 MOVE(read, recvfrom, size, (fd, to, size, flags, peer, length),
      int fd, void *to, size_t size, int flags, void *peer, socklen_t *length)
+/* NOLINTNEXTLINE(readability-function-size): what the C library gives */
 MOVE(read, __recvfrom_chk, size, (fd, to, size, room, flags, peer, length),
      int fd, void *to, size_t size, size_t room, int flags, void *peer,
      socklen_t *length)

@@ -24,7 +24,7 @@ static int decode_in_place(char *text, char plus)
 		int low;
 
 		if (*text != '%') {
-			*to++ = *text == '+' ? plus : *text;
+			*to++ = (char)(*text == '+' ? plus : *text);
 			continue;
 		}
 		high = sonde_hex_digit(text[1]);

@@ -95,6 +95,7 @@ static int send_reply(struct MHD_Connection *connection,
 	if (reply->file)
 		response = MHD_create_response_from_buffer(
 			reply->file->size,
+			/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
 			(void *)(uintptr_t)reply->file->bytes,
 			MHD_RESPMEM_PERSISTENT);
 	else
@@ -338,6 +339,7 @@ static void forget_url(void *memory, struct MHD_Connection *connection,
 }
 
 static enum MHD_Result
+/* NOLINTNEXTLINE(readability-function-size): what libmicrohttpd gives */
 answer_request(void *memory, struct MHD_Connection *connection,
 	       const char *path, const char *method, const char *version,
 	       const char *body, size_t *body_size, void **connection_memory)

@@ -48,7 +48,7 @@ static void put_states_by_thread(const struct sonde_view_rows *rows,
 	put_column_head(json, "thread", "text");
 	put_column_head(json, "tid", "id");
 	put_column_head(json, "pid", "id");
-	for (uint8_t i = 0; i < SONDE_VIEW_STATES; i++)
+	for (uint8_t i = 0; i < (uint8_t)SONDE_VIEW_STATES; i++)
 		if (is_thread_state(i))
 			put_column_head(json, sonde_view_state(i)->name, "ns");
 	sonde_json_close(json, ']');
@@ -64,7 +64,7 @@ static void put_states_by_thread(const struct sonde_view_rows *rows,
 		sonde_json_put_text(json, NULL, thread->name);
 		sonde_json_put_signed(json, NULL, thread->number);
 		sonde_json_put_signed(json, NULL, thread->pid);
-		for (uint8_t i = 0; i < SONDE_VIEW_STATES; i++)
+		for (uint8_t i = 0; i < (uint8_t)SONDE_VIEW_STATES; i++)
 			if (is_thread_state(i))
 				sonde_json_put_unsigned(json, NULL, sums[i]);
 		sonde_json_close(json, ']');
@@ -86,7 +86,7 @@ static void put_states_of_all(const struct sonde_view_rows *rows,
 	put_column_head(json, "time", "ns");
 	sonde_json_close(json, ']');
 	sonde_json_open(json, "rows", '[');
-	for (uint8_t i = 0; i < SONDE_VIEW_STATES; i++) {
+	for (uint8_t i = 0; i < (uint8_t)SONDE_VIEW_STATES; i++) {
 		if (!is_thread_state(i))
 			continue;
 		sonde_json_open(json, NULL, '[');

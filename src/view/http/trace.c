@@ -38,7 +38,7 @@ static void put_state(struct sonde_json *json, uint8_t id)
 static void put_states(struct sonde_json *json)
 {
 	sonde_json_open(json, "states", '[');
-	for (uint8_t id = 0; id < SONDE_VIEW_STATES; id++)
+	for (uint8_t id = 0; id < (uint8_t)SONDE_VIEW_STATES; id++)
 		put_state(json, id);
 	put_state(json, SONDE_VIEW_LOST);
 	sonde_json_close(json, ']');

@@ -43,6 +43,7 @@ void sonde_view_rows_fini(struct sonde_view_rows *rows)
 	free(rows->rows);
 	free(rows->buffer);
 	if (rows->map)
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
 		(void)munmap((void *)(uintptr_t)rows->map, rows->mapped);
 	if (rows->fd >= 0)
 		(void)close(rows->fd);
@@ -75,6 +76,7 @@ static int grow_map(struct sonde_view_rows *rows)
 	if (map == MAP_FAILED)
 		return -errno;
 	if (rows->map)
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
 		(void)munmap((void *)(uintptr_t)rows->map, rows->mapped);
 	rows->map = map;
 	rows->mapped = size;

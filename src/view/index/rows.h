@@ -113,7 +113,7 @@ struct sonde_view_piece {
 };
 /* The row's next state. What of it is before the row's end is left out. 0,
  * -ENOMEM, or the errno of writing. */
-int sonde_view_rows_add(struct sonde_view_rows *rows, uint32_t row,
+int sonde_view_rows_add(struct sonde_view_rows *rows, uint32_t number,
 			const struct sonde_view_piece *piece);
 
 /* So many bytes of the file, and SONDE_VIEW_CHUNK_BEHIND behind them; NULL: there

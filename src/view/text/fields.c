@@ -411,6 +411,7 @@ static int find_direct(const struct sonde_event_class *cls,
 
 	if (!is_direct(shape, scope))
 		return 0;
+	/* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	shape->direct = sonde_pool_get(pool, nr, sizeof(*shape->direct));
 	shape->fields = sonde_pool_get(pool, nr, sizeof(*shape->fields));
 	if (!shape->direct || !shape->fields)
@@ -723,7 +724,8 @@ static void put_enum_babeltrace(const struct sonde_writer *writer,
 static const char *label_behind(const struct sonde_class *cls, uint64_t value,
 				const char *last)
 {
-	const char *label, *first = NULL;
+	const char *label;
+	const char *first = NULL;
 
 	for (size_t i = 0; (label = sonde_class_label(cls, value, i)); i++)
 		if ((!last || strcmp(label, last) > 0) &&
