@@ -125,6 +125,7 @@ static bool add(struct locating *locating, uint64_t number)
 	return true;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): a frame base, bounded by DEPTH_MAX */
 static bool compile(struct locating *locating, Dwarf_Attribute *attr,
 		    const Dwarf_Op *ops, size_t nr);
 
@@ -380,7 +381,6 @@ static bool compile_op(struct locating *locating, Dwarf_Attribute *attr,
 	return compile_special(locating, attr, op);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): a frame base, bounded by DEPTH_MAX */
 static bool compile(struct locating *locating, Dwarf_Attribute *attr,
 		    const Dwarf_Op *ops, size_t nr)
 {
@@ -396,6 +396,7 @@ static bool compile(struct locating *locating, Dwarf_Attribute *attr,
 	locating->depth--;
 	return is_right;
 }
+/* NOLINTEND(misc-no-recursion) */
 
 static bool take_constant(Dwarf_Die *die, struct locating *locating)
 {

@@ -63,7 +63,7 @@ CALL void both(void)
 CALL void calling(void)
 {
 	static char room[1 << 20];
-	int fd = open("/dev/zero", O_RDONLY);
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
 	FRAME();
 	for (int i = 0; i < 20; i++)

@@ -16,6 +16,12 @@ static inline uint64_t next_random(void *seed)
 	return z ^ z >> 31;
 }
 
+/* From 0 on. */
+static inline int random_int(uint64_t *seed)
+{
+	return (int)(next_random(seed) >> 33);
+}
+
 /* 0 .. limit - 1; 0 of nothing. */
 static inline uint64_t random_below(uint64_t *seed, uint64_t limit)
 {

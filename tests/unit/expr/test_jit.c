@@ -403,6 +403,7 @@ static void expect_wrong(const struct sonde_graph *graph, const char *what)
 }
 
 /* Each thing is broken, and mended. */
+/* NOLINTNEXTLINE(readability-function-size): BREAK is many statements */
 static void what_is_broken_in_a_graph_is_found(void **state)
 {
 	static const struct sonde_graph_config config = {
@@ -424,6 +425,7 @@ static void what_is_broken_in_a_graph_is_found(void **state)
 	first = &graph.blocks[graph.order[0]];
 	twin = graph.nodes[0];
 	twin.next = 0;
+/* NOLINTBEGIN(bugprone-macro-parentheses): it is assigned to */
 #define BREAK(thing, value, what)                       \
 	do {                                            \
 		__typeof__(thing) whole = thing;        \
@@ -432,6 +434,7 @@ static void what_is_broken_in_a_graph_is_found(void **state)
 		thing = whole;                          \
 		assert_null(sonde_graph_check(&graph)); \
 	} while (0)
+	/* NOLINTEND(bugprone-macro-parentheses) */
 	BREAK(graph.nodes[1].op, SONDE_GRAPH_NONE, "1:");
 	BREAK(graph.nodes[1].a, 1, "1:");
 	BREAK(graph.nr_nodes, graph.nr_nodes - 1, "1:");

@@ -58,7 +58,7 @@ static int a_directory(char dir[64])
 {
 	strcpy(dir, "/tmp/test_fleet_notes.XXXXXX");
 	assert_non_null(mkdtemp(dir));
-	return open(dir, O_RDONLY | O_DIRECTORY);
+	return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static void remove_it(const char *dir, int fd)
@@ -126,8 +126,8 @@ static void what_are_no_notes_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		int to =
-			openat(fd, "notes", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		int to = openat(fd, "notes",
+				O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		struct sonde_notes notes;
 
 		assert_int_equal(write(to, texts[i], strlen(texts[i])),

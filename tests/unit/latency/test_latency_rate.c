@@ -28,8 +28,8 @@ static int machine_run(void *ctx, double asked, double *ret_reached,
 	machine->runs++;
 	if (machine->runs == machine->breaks_at)
 		return -EIO;
-	*ret_reached =
-		asked && asked < machine->fastest ? asked : machine->fastest;
+	*ret_reached = asked > 0 && asked < machine->fastest ? asked :
+							       machine->fastest;
 	*ret_lost = *ret_reached >= machine->loses_at ||
 		    machine->runs == machine->fails_at;
 	return 0;
@@ -67,8 +67,10 @@ static int search(struct machine *machine, struct sonde_latency_rate *ret_best)
 
 static void the_highest_rate_is_found_to_the_precision(void **state)
 {
+	double limit = 1100;
+
 	(void)state;
-	for (double limit = 1100; limit < 4e7; limit *= 1.7) {
+	for (; limit < 4e7; limit *= 1.7) {
 		struct machine machine = { .fastest = 5e7, .loses_at = limit };
 		struct sonde_latency_rate best;
 

@@ -246,6 +246,7 @@ static void variables_are_the_sources(void **state)
 {
 	static const char *const packets_of_two[] = {
 		"QTDP:1:ffffffff81401186:E:0:0:X8,2c00092200130e27-",
+		/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one */
 		"QTDP:-1:ffffffff81401186:X0000000C,2c000222010216402d000"
 		"227-",
 		"QTDP:-1:ffffffff81401186:X00000004,2e000227-",

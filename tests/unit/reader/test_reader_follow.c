@@ -10,8 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "random.h"
 #include "reader/follow.h"
 #include "reader_traces.h"
+
+static uint64_t random_seed;
 
 #define FILES_MAX 8
 #define READ_MAX  4096
@@ -320,22 +323,25 @@ static void at_random_nothing_is_lost_or_read_twice(void **state)
 	char name[16];
 
 	(void)state;
-	srand(16);
+	random_seed = 16;
 	write_metadata("");
 	while (now < READ_MAX) {
-		int i = rand() % FILES_MAX;
+		int i = random_int(&random_seed) % FILES_MAX;
 		struct made *file = &files[i];
 
-		if (!file->used || rand() % 8 == 0) {
+		if (!file->used || random_int(&random_seed) % 8 == 0) {
 			if (file->used)
-				made_packet_end(file, (size_t)rand() % 64);
+				made_packet_end(
+					file,
+					(size_t)random_int(&random_seed) % 64);
 			begin_packet(file, (uint64_t)now, 0);
 		}
-		for (int n = rand() % 20; n && now < READ_MAX; n--)
+		for (int n = random_int(&random_seed) % 20; n && now < READ_MAX;
+		     n--)
 			made_number(file, (uint64_t)now++, 0);
 		(void)snprintf(name, sizeof(name), "cpu%d", i);
 		write_file(name, file);
-		if (rand() % 3 == 0)
+		if (random_int(&random_seed) % 3 == 0)
 			(void)read_next();
 	}
 	(void)read_next();

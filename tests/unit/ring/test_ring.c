@@ -591,6 +591,7 @@ static void expect_wrong(const struct fixture *f, const char *what)
 
 /* In a lane, four sub-buffers of which are written, each thing is broken, and
  * mended. */
+/* NOLINTNEXTLINE(readability-function-size): BREAK is many statements */
 static void what_is_broken_in_a_ring_is_found(void **state)
 {
 	struct fixture f;
@@ -608,6 +609,7 @@ static void what_is_broken_in_a_ring_is_found(void **state)
 	for (size_t i = 0; i < 4; i++)
 		heads[i] =
 			(void *)(f.data + (NR_CPUS * 4 + i) * SONDE_SUBBUF_MIN);
+/* NOLINTBEGIN(bugprone-macro-parentheses): it is assigned to */
 #define BREAK(thing, value, what)                \
 	do {                                     \
 		__typeof__(thing) whole = thing; \
@@ -616,6 +618,7 @@ static void what_is_broken_in_a_ring_is_found(void **state)
 		thing = whole;                   \
 		check_rings(&f);                 \
 	} while (0)
+	/* NOLINTEND(bugprone-macro-parentheses) */
 	BREAK(ring->w, ring->w + (1ull << 60), "1:");
 	BREAK(ring->w, ring->w + (1ull << SONDE_W_SEQ_SHIFT), "another sub");
 	BREAK(ring->w, ring->w | SONDE_W_COUNT_MASK, "room");

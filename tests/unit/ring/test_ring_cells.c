@@ -18,9 +18,11 @@
 #define THREADS   4u
 #define OFFSET    64u
 
-/* glibc's, from 2.35 on */
+/* glibc's, from 2.35 on
+ * NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming) */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
 static struct sonde_cells cells;
 static volatile sig_atomic_t nr_handlers;
@@ -29,6 +31,7 @@ static void *unit_rseq(void)
 {
 	if (!&__rseq_size || !__rseq_size)
 		return NULL;
+	/* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c): a register */
 	return (char *)__builtin_thread_pointer() + __rseq_offset;
 }
 
@@ -94,6 +97,7 @@ static void cells_have_what_all_threads_added(void **state)
 static void on_signal(int number)
 {
 	(void)number;
+	/* what is tested NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c) */
 	sonde_cells_add(&cells, unit_rseq(), OFFSET, 1);
 	nr_handlers++;
 }

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "unit.h"
+
+static uint64_t random_seed;
 
 #define A      1
 #define B      2
@@ -215,18 +218,22 @@ static void whatever_nests_has_its_records(void **unused)
 	static struct {
 		uint64_t function, begin;
 	} open[100];
-	uint64_t now = 1, expected = 0, all = 0;
+	uint64_t now = 1;
+	uint64_t expected = 0;
+	uint64_t all = 0;
 	size_t depth = 0;
 
 	(void)unused;
-	srand(1);
+	random_seed = 1;
 	rule.depth = 6;
 	for (int i = 0; i < 4000 || depth; i++) {
-		bool enters = i < 4000 && depth < 9 && rand() % 2;
+		bool enters =
+			i < 4000 && depth < 9 && random_int(&random_seed) % 2;
 
-		now += (uint64_t)rand() % 6;
+		now += (uint64_t)random_int(&random_seed) % 6;
 		if (enters) {
-			open[depth].function = (uint64_t)rand() % 5 + 1;
+			open[depth].function =
+				(uint64_t)random_int(&random_seed) % 5 + 1;
 			open[depth].begin = now;
 			enter(open[depth].function, STACK - depth, now);
 			depth++;

@@ -6,15 +6,19 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ctf/place.h"
+#include "random.h"
 #include "session/session.h"
 #include "source/packer.h"
 #include "test_ctf_witness.h"
 #include "types/build.h"
+
+static uint64_t random_seed;
 
 #define FAKES        6u
 #define SLOTS        4u
@@ -197,7 +201,7 @@ static bool verify(const struct sonde_source *source, uint32_t i,
 	struct fake *fake = of(source);
 
 	(void)i;
-	if (fake->interferes && rand() % 8 == 0)
+	if (fake->interferes && random_int(&random_seed) % 8 == 0)
 		for (uint32_t k = 0; k <= SLOTS; k++)
 			emit(fake, 1);
 	return fake->head - chunk->seq <= SLOTS;
@@ -297,7 +301,7 @@ static int open_dir(const char *path)
 	int dir;
 
 	assert_int_equal(sonde_place_make(path, &place, &words), 0);
-	dir = dup(place.dir);
+	dir = fcntl(place.dir, F_DUPFD_CLOEXEC, 0);
 	sonde_place_close(&place);
 	return dir;
 }
@@ -673,11 +677,13 @@ static void come_or_go(struct fake *fake, uint32_t i)
 		take_out(fake);
 		return;
 	}
-	if (modes > 1 && rand() % 3 == 0)
+	if (modes > 1 && random_int(&random_seed) % 3 == 0)
 		add_started_of(i, SONDE_OVERWRITE, &once_ops);
 	else
-		add_started(i, rand() % modes ? SONDE_OVERWRITE : SONDE_DISCARD)
-			->interferes = rand() % 2;
+		add_started(i, random_int(&random_seed) % modes ?
+				       SONDE_OVERWRITE :
+				       SONDE_DISCARD)
+			->interferes = random_int(&random_seed) % 2;
 }
 
 static void check_snapshot(void)
@@ -699,22 +705,24 @@ static void check_snapshot(void)
 
 static void step(void)
 {
-	uint32_t i = (uint32_t)rand() % FAKES;
+	uint32_t i = (uint32_t)random_int(&random_seed) % FAKES;
 	struct sonde_source_error error;
 
-	switch (rand() % 64) {
+	switch (random_int(&random_seed) % 64) {
 	case 0:
 	case 1:
 		come_or_go(&fakes[i], i);
 		break;
 	case 2:
 		assert_int_equal(sonde_session_change(
-					 session, rand() % 2 ? &all : &urgent,
+					 session,
+					 random_int(&random_seed) % 2 ? &all :
+									&urgent,
 					 &error),
 				 0);
 		break;
 	case 3:
-		if (rand() % 16 == 0)
+		if (random_int(&random_seed) % 16 == 0)
 			check_snapshot();
 		break;
 	case 4:
@@ -724,7 +732,8 @@ static void step(void)
 		break;
 	default:
 		if (fakes[i].consumer)
-			emit(&fakes[i], 1 + (uint32_t)rand() % EVENTS_MAX);
+			emit(&fakes[i], 1 + (uint32_t)random_int(&random_seed) %
+							EVENTS_MAX);
 		break;
 	}
 }
@@ -735,7 +744,7 @@ static void every_event_is_accounted_for_at_every_moment(void **state)
 
 	(void)state;
 	NEED_WITNESS();
-	srand(4711);
+	random_seed = 4711;
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		step();
 		assert_int_equal(accounted() + unread(), emitted);
@@ -830,7 +839,7 @@ static void a_source_that_cannot_be_parted_stays_where_it_is(void **state)
 
 static void turn_or_step(uint64_t *recorded)
 {
-	if (rand() % 16) {
+	if (random_int(&random_seed) % 16) {
 		step();
 		return;
 	}
@@ -848,7 +857,7 @@ static void every_event_is_in_one_trace(void **state)
 
 	(void)state;
 	NEED_WITNESS();
-	srand(1147);
+	random_seed = 1147;
 	modes = 1;
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		turn_or_step(&recorded);

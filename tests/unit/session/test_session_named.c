@@ -237,7 +237,9 @@ static void a_member_of_another_type_is_refused_by_its_name(void **state)
 		{ "memory_bytes", "[4194304]" },
 	};
 	struct sonde_session_ask ask;
-	char line[200], error[200], name[32];
+	char line[200];
+	char error[200];
+	char name[32];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {

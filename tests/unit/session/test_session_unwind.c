@@ -23,9 +23,11 @@ static const struct sonde_unwind_budget no_limit = { UINT64_MAX, UINT64_MAX };
 static bool find_code(const char *line, uint64_t address)
 {
 	struct sonde_statedump_mapping *mapping = &code[0];
-	unsigned int major, minor;
+	unsigned int major;
+	unsigned int minor;
 
 	*mapping = (struct sonde_statedump_mapping){ .pid = getpid() };
+	/* the kernel wrote it NOLINTNEXTLINE(cert-err34-c) */
 	if (sscanf(line,
 		   "%" SCNx64 "-%" SCNx64 " r-xp %" SCNx64 " %x:%x %" SCNu64
 		   " %4095s",

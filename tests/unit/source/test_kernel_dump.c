@@ -1301,7 +1301,7 @@ static pid_t start_child(void)
 	char byte = 0;
 	pid_t child;
 
-	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	child = fork();
 	if (!child) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);

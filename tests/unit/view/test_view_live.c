@@ -11,11 +11,14 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "random.h"
 #include "reader/follow.h"
 #include "reader_traces.h"
 #include "view/live/held.h"
 #include "view/live/live.h"
 #include "view/live/outlet.h"
+
+static uint64_t random_seed;
 
 /* ---- lines that are held back ---- */
 
@@ -49,10 +52,10 @@ static void lines_come_in_the_order_of_time(void **state)
 	int nr = 0;
 
 	(void)state;
-	srand(1);
+	random_seed = 1;
 	for (int64_t i = 1; i < 20000; i++) {
 		/* never before what was taken */
-		put_time(&held, taken_ns + 1 + rand() % 100);
+		put_time(&held, taken_ns + 1 + random_int(&random_seed) % 100);
 		if (i % 50)
 			continue;
 		taken_ns = i;

@@ -136,7 +136,7 @@ static struct sonde_cell_value cell(const char *table, const char *column,
 	struct sonde_section section;
 
 	for (size_t i = 0; sonde_report_section(report, i, &section); i++) {
-		if (!section.key || strcmp(section.key, table))
+		if (!section.key || strcmp(section.key, table) != 0)
 			continue;
 		assert_true(row < section.nr_rows);
 		for (size_t k = 0; k < section.nr_columns; k++)
