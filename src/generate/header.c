@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "generate/header.h"
 #include "types/select.h"
 
@@ -313,8 +314,11 @@ static void header_put_fields(const struct sonde_class *group,
 		(void)fprintf(to, ",\n%*ssonde_%s(%s", 4 * (depth + 3), "",
 			      header_form_of(member->cls), member->name);
 		if (sonde_generate_is_group(member->cls)) {
-			(void)snprintf(inner, sizeof(inner), "%s%s%s", before,
-				       member->name, depth ? "." : "->");
+			struct sonde_text text = { .to = inner,
+						   .size = sizeof(inner) };
+
+			sonde_text_add(&text, "%s%s%s", before, member->name,
+				       depth ? "." : "->");
 			if (member->cls->kind == SONDE_KIND_VARIANT)
 				(void)fprintf(to, ", %swhich", inner);
 			header_put_fields(member->cls, inner, depth + 1, to);
