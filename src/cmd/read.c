@@ -198,10 +198,10 @@ static struct sonde_filter *read_make_filter(const struct sonde_read *read,
 			       sonde_filter_advice(filter));
 	if (!err)
 		return filter;
-	if (err == -EINVAL)
-		sonde_read_explain(option, text, &error);
-	else
+	if (err != -EINVAL)
 		sonde_complain("%s: %s", option, strerrordesc_np(-err));
+	else if (!read->is_one)
+		sonde_read_explain(option, text, &error);
 	return NULL;
 }
 
@@ -493,6 +493,7 @@ int sonde_read_machine(const struct sonde_read *all, size_t machine,
 			memcpy(&paths[nr++], &trace->sources[i]->path,
 			       sizeof(*paths));
 	*ret_one = *all;
+	ret_one->is_one = true;
 	ret_one->trace = NULL;
 	ret_one->filter = NULL;
 	ret_one->from_text = ret_one->to_text = ret_one->last_text = NULL;

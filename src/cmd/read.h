@@ -53,7 +53,9 @@ struct sonde_read {
 	struct sonde_trace *trace;     /* of all paths together, unless split */
 	struct sonde_trace *traces[2]; /* `split`: each path by itself */
 	bool split;                    /* set before open: diff A B */
-	bool flows; /* set before open: output comes while reading, so there is
+	bool is_one; /* of several machines: what it lacks isn't said, for
+		      * another may have it */
+	bool flows;  /* set before open: output comes while reading, so there is
 		     * no progress bar where it goes to a terminal */
 	struct sonde_filter *filter; /* NULL without -f; of `trace` */
 	struct sonde_filter *filters[2];

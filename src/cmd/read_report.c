@@ -52,11 +52,13 @@ int sonde_read_analyse(const struct sonde_read *read,
 
 	if (!args->error[0] || (err != -EINVAL && err != -ENODATA))
 		return err;
-	sonde_complain("%s%s: %s",
-		       strcmp(read->command->name, analysis->name) != 0 ?
-			       "report " :
-			       "",
-		       analysis->name, args->error);
+	if (!read->is_one)
+		sonde_complain("%s%s: %s",
+			       strcmp(read->command->name, analysis->name) !=
+					       0 ?
+				       "report " :
+				       "",
+			       analysis->name, args->error);
 	return err == -EINVAL ? SONDE_EXIT_USAGE : 1;
 }
 

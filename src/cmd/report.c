@@ -327,11 +327,11 @@ static int report_machine(struct sonde_read *all, size_t machine,
 	struct sonde_read one;
 	int status = sonde_read_machine(all, machine, &one);
 
-	if (status)
-		return status;
+	if (status) /* what the filter needs, another one may have */
+		return status == SONDE_EXIT_USAGE ? 0 : status;
 	if (is_fit(analysis, one.trace))
 		status = report_make(&one, words, analysis, ret_report);
-	return sonde_read_finish(&one, NULL, status);
+	return sonde_read_finish(&one, NULL, status > 0 ? 0 : status);
 }
 
 /* Each by itself, as threads and CPUs of different ones have the same numbers. */
@@ -341,6 +341,7 @@ static int report_machines(struct sonde_read *read, struct words *words,
 	size_t nr = read->trace->nr_machines;
 	struct sonde_report **reports = calloc(nr, sizeof(*reports));
 	struct sonde_show_machine *machines = calloc(nr, sizeof(*machines));
+	struct sonde_report *none = NULL;
 	size_t nr_made = 0;
 	int status = reports && machines ? 0 : -ENOMEM;
 
@@ -350,6 +351,8 @@ static int report_machines(struct sonde_read *read, struct words *words,
 		machines[i].report = reports[i];
 		nr_made += reports[i] != NULL;
 	}
+	if (!status && !nr_made) /* of all together it is said why */
+		status = report_make(read, words, analysis, &none);
 	if (!status && !nr_made)
 		status = complain_unfit(analysis);
 	if (!status && !read->output)
@@ -361,6 +364,7 @@ static int report_machines(struct sonde_read *read, struct words *words,
 	status = sonde_read_finish(read, NULL, status);
 	for (size_t i = 0; reports && i < nr; i++)
 		sonde_report_free(reports[i]);
+	sonde_report_free(none);
 	free(reports);
 	free(machines);
 	return status;
