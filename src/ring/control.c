@@ -54,11 +54,32 @@ static uint32_t fast_word(const struct sonde_arena_control *control,
 
 	if (is_counting(control))
 		return id;
-	if (!fits || slot->stacks_off || !is_reachable(control, slot) ||
+	if (!fits || !is_reachable(control, slot) ||
 	    slot->clock != SONDE_CLOCK_CPU ||
 	    control->writer != SONDE_WRITER_RSEQ)
 		return 0;
 	return id;
+}
+
+/* Of one that slot 0 alone records, by the fast path. */
+static uint32_t alone_word(const struct sonde_arena_control *control,
+			   uint32_t index, uint32_t fast)
+{
+	const struct sonde_slot *slot = &control->slots[0];
+	bool is_filtered = sonde_load_relaxed(&control->entries[index].flags) &
+			   SONDE_ENTRY_FILTERED;
+
+	if (slot->stacks_off)
+		return is_filtered || !(control->abilities &
+					SONDE_ARENA_CAN_STACK_FAST) ?
+			       SONDE_STATE_GENERIC | index :
+			       SONDE_STATE_GENERIC | SONDE_STATE_STACKED |
+				       index;
+	if (is_filtered)
+		return SONDE_STATE_GENERIC | SONDE_STATE_ALONE | index;
+	if (slot->mode == SONDE_TALLY)
+		return SONDE_STATE_GENERIC | index;
+	return is_counting(control) ? SONDE_STATE_COUNT | index : fast;
 }
 
 static uint32_t derive(const struct sonde_arena_control *control,
@@ -84,12 +105,7 @@ static uint32_t derive(const struct sonde_arena_control *control,
 	}
 	if (nr_active != 1 || !fast)
 		return nr_active ? SONDE_STATE_GENERIC | index : 0;
-	if (sonde_load_relaxed(&control->entries[index].flags) &
-	    SONDE_ENTRY_FILTERED)
-		return SONDE_STATE_GENERIC | SONDE_STATE_ALONE | index;
-	if (control->slots[0].mode == SONDE_TALLY)
-		return SONDE_STATE_GENERIC | index;
-	return is_counting(control) ? SONDE_STATE_COUNT | index : fast;
+	return alone_word(control, index, fast);
 }
 
 void sonde_arena_control_refresh(const struct sonde_arena_control *control,

@@ -22,8 +22,12 @@
 #define SONDE_STATE_GUEST   0x40000000u /* besides: in a tool's arena */
 #define SONDE_STATE_ALONE   0x20000000u /* besides: slot 0's, filtered */
 #define SONDE_STATE_COUNTED 0x10000000u /* besides: no condition is left */
+#define SONDE_STATE_STACKED 0x08000000u /* besides: slot 0's, with stacks */
 #define SONDE_STATE_COUNT \
 	(SONDE_STATE_GENERIC | SONDE_STATE_ALONE | SONDE_STATE_COUNTED)
+/* What is in the word besides the index, where it has one. */
+#define SONDE_STATE_FLAGS \
+	(SONDE_STATE_COUNT | SONDE_STATE_GUEST | SONDE_STATE_STACKED)
 #define SONDE_STATE_COMPACT_MAX 30u
 #define SONDE_STATE_LARGE_MAX   65534u
 

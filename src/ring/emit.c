@@ -3,7 +3,9 @@
  * emit.c - one event into the rings of all slots that want it.
  *
  * The state word is the event's id in slot 0, or its number in the tables of
- * ids that the slots have; in each the event has its own id, or none. A slot
+ * ids that the slots have; in each the event has its own id, or none. With an id
+ * as state word, the number of the stack is in the payload, if slot 0 has
+ * stacks: it is a record of the fast path, which that could not make. A slot
  * whose rings can't be reached counts a loss. Cost: a look at each slot, and an
  * append for each that wants the event; a walk of the stack, where a slot has
  * call stacks (stacks.h).
@@ -12,6 +14,8 @@
 
 #include "ring/cells.h"
 #include "ring/control.h"
+
+#define NO_INDEX UINT32_MAX
 
 static bool has_rings(struct sonde_emitter *emitter,
 		      const struct sonde_slot *slot)
@@ -42,7 +46,8 @@ struct sonde_cells sonde_emit_cells(const struct sonde_emitter *emitter,
 	};
 }
 
-/* `index` is the event's entry, where it is known: slots that count need it. */
+/* `index` is the event's entry; where it isn't known, the record is one of the
+ * fast path. */
 static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 			 uint32_t index, uint32_t id)
 {
@@ -72,7 +77,7 @@ static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 	a->clock = slot->clock == SONDE_CLOCK_CPU ? emitter->clock_cpu :
 						    emitter->clock_monotonic;
 	a->id = id;
-	a->has_stack = slot->stacks_off;
+	a->has_stack = slot->stacks_off && index != NO_INDEX;
 	if (sonde_unlikely(a->has_stack))
 		a->stack = stack_of(emitter, slot);
 	sonde_writer_append(a);
@@ -84,7 +89,7 @@ static uint32_t id_in_slot(const struct sonde_emitter *emitter, uint32_t i,
 {
 	const struct sonde_slot *slots =
 		(const void *)(emitter->arena + SONDE_SLOTS_OFF);
-	uint32_t index = state & ~SONDE_STATE_COUNT;
+	uint32_t index = state & ~SONDE_STATE_FLAGS;
 
 	if (state <= SONDE_STATE_LARGE_MAX)
 		return i ? 0 : state;
@@ -99,8 +104,9 @@ static uint32_t id_in_slot(const struct sonde_emitter *emitter, uint32_t i,
 
 void sonde_emit_to_slots(struct sonde_emitter *emitter, uint32_t state)
 {
-	uint32_t index =
-		state <= SONDE_STATE_LARGE_MAX ? 0 : state & ~SONDE_STATE_COUNT;
+	uint32_t index = state <= SONDE_STATE_LARGE_MAX ?
+				 NO_INDEX :
+				 state & ~SONDE_STATE_FLAGS;
 
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
 		uint32_t id = id_in_slot(emitter, i, state);

@@ -236,6 +236,8 @@ struct sonde_arena {
 #define SONDE_ARENA_CAN_STACK 4u
 /* It knows slots that count. */
 #define SONDE_ARENA_CAN_COUNT 8u
+/* It knows SONDE_STATE_STACKED (control.h). */
+#define SONDE_ARENA_CAN_STACK_FAST 16u
 /* For as many CPUs. */
 #define SONDE_CLOSED_RINGS 1024u
 

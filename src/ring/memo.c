@@ -5,32 +5,77 @@
  * A walk depends on where it began and on the words that it read, and on nothing
  * else but the tables. So if it begins there again, and those words are what
  * they were, it has the same result. A memo has all of that, and the stack's
- * number; comparing it is some 30 loads that don't wait for one another, where a
- * walk's do.
+ * number; comparing it is some loads for each word that don't wait for one another,
+ * where a walk's do.
+ *
+ * Where a memo is depends on where the walk began and on its first callers: else
+ * all walks that begin in malloc() with one stack pointer, called by operator new,
+ * are to be told apart by comparing them. These steps wait for one another, so
+ * they are few; they are made by the rules in the cache alone. What they find is
+ * a hint: it chooses which memos are compared.
  *
  * version: odd while a thread writes the memo. Who finds it odd walks; a thread
  * that is killed meanwhile takes the memo out of service. A reader compares
  * before and after; what it reads of the stack lies within its bounds whatever
  * the memo says.
  */
-#include "ring/stacks.h"
+#include "ring/stacks_cache.h"
 
-#define WAYS 8u
+#define WAYS    4u
+#define CALLERS 2u
 
-/* Those of walks that begin there; malloc() is called from many places. */
+/* Where the walk goes on, as far as that is needed here. */
+struct memo_step {
+	uint64_t pc, sp, fp;
+};
+
+/*
+ * The caller's, by the rule in the cache: what a walk would find, or false where
+ * it is not as simple as that. What is read is on the stack, whatever the rule
+ * says.
+ */
+__attribute__((no_sanitize("address", "undefined"))) static bool
+step_by_cache(struct sonde_stacks *stacks, struct memo_step *at, uint64_t top)
+{
+	uint64_t known =
+		sonde_load_relaxed(sonde_stacks_cached(stacks, at->pc));
+	uint64_t base = known & 1 ? at->fp : at->sp;
+	uint64_t cfa = base + 8 * (known >> 1 & 1023);
+	uint64_t fp_at = cfa - 8 * (known >> 11 & 31);
+
+	if (known >> 16 != at->pc || cfa <= at->sp || cfa > top || cfa & 7)
+		return false;
+	/* NOLINTBEGIN(performance-no-int-to-ptr): they are some */
+	if (fp_at != cfa && fp_at >= at->sp)
+		at->fp = *(const uint64_t *)(uintptr_t)fp_at;
+	at->pc = *(const uint64_t *)(uintptr_t)(cfa - 8);
+	/* NOLINTEND(performance-no-int-to-ptr) */
+	at->sp = cfa;
+	return true;
+}
+
+/* Those of walks that begin there and have the same first callers: malloc() is
+ * called from many places, most of them through one. */
 static struct sonde_stacks_memo *memos_of(struct sonde_stacks *stacks,
-					  const struct sonde_stacks_from *from)
+					  const struct sonde_stacks_from *from,
+					  uint64_t top)
 {
 	unsigned char *bytes = (unsigned char *)stacks;
 	struct sonde_stacks_memo *memos =
 		(void *)(bytes + SONDE_STACKS_MEMOS_OFF);
-	uint64_t hash =
-		(from->pc ^ from->sp << 16) * UINT64_C(0x9e3779b97f4a7c15);
+	struct memo_step at = { from->pc, from->sp, from->fp };
+	uint64_t hash = from->pc ^ from->sp << 16;
 
-	return &memos[WAYS * (hash >> 57)];
+	for (uint32_t i = 0; i < CALLERS; i++) {
+		if (!step_by_cache(stacks, &at, top))
+			break;
+		hash = hash * UINT64_C(0x9e3779b97f4a7c15) ^ at.pc;
+	}
+	hash *= UINT64_C(0x9e3779b97f4a7c15);
+	return &memos[WAYS * (hash >> 56)];
 }
 
-_Static_assert(SONDE_STACKS_MEMOS == WAYS << 7, "a hash's upper 7 bits");
+_Static_assert(SONDE_STACKS_MEMOS == WAYS << 8, "a hash's upper 8 bits");
 
 static bool begins_there(const struct sonde_stacks_memo *memo,
 			 const struct sonde_stacks_from *from)
@@ -84,13 +129,26 @@ static uint32_t memo_number(const struct sonde_stacks_memo *memo,
 uint32_t sonde_stacks_recall(struct sonde_stacks *stacks,
 			     const struct sonde_stacks_from *from)
 {
-	const struct sonde_stacks_memo *memos = memos_of(stacks, from);
-	uint64_t top = sonde_stacks_top(stacks, from->sp);
+	const uint64_t top = sonde_stacks_top(stacks, from->sp);
+	const struct sonde_stacks_memo *memos;
 	uint32_t number = 0;
 
-	for (uint32_t i = 0; top && !number && i < WAYS; i++)
+	if (!top)
+		return 0;
+	memos = memos_of(stacks, from, top);
+	for (uint32_t i = 0; !number && i < WAYS; i++)
 		number = memo_number(&memos[i], from, top);
 	return number;
+}
+
+/* The first that is free, as the first is looked at first; or any. */
+static struct sonde_stacks_memo *memo_room(struct sonde_stacks_memo *memos,
+					   uint32_t number)
+{
+	for (uint32_t i = 0; i < WAYS; i++)
+		if (!sonde_load_relaxed(&memos[i].version))
+			return &memos[i];
+	return &memos[number % WAYS];
 }
 
 void sonde_stacks_memorize(struct sonde_stacks *stacks,
@@ -98,7 +156,9 @@ void sonde_stacks_memorize(struct sonde_stacks *stacks,
 			   const struct sonde_stacks_trail *trail,
 			   uint32_t number)
 {
-	struct sonde_stacks_memo *memo = &memos_of(stacks, from)[number % WAYS];
+	const uint64_t top = sonde_stacks_top(stacks, from->sp);
+	struct sonde_stacks_memo *memo =
+		memo_room(memos_of(stacks, from, top), number);
 	uint32_t version = sonde_load_relaxed(&memo->version);
 
 	if (!number || trail->nr > SONDE_STACKS_WORDS || version & 1)

@@ -47,7 +47,9 @@
  * Most events come from where others came: a walk that reads the same words as
  * one before is recognized by them, and is not made (memo.c).
  *
- * The cache has rules of return addresses: address << 16 | rule in 16 bits. Any
+ * The cache has rules of return addresses: address << 16 | rule in 16 bits: bit 0
+ * the CFA's base, bits 1..10 its distance, bits 11..15 where the frame pointer is,
+ * 31: lost. The distance is 1 at least: other rules have 0. Any
  * thread may write any word at any time, each is whole. The recorder empties it,
  * and the memos, after it has published other tables.
  *
@@ -57,6 +59,7 @@
 #define RING_STACKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/port.h"
@@ -143,18 +146,22 @@ struct sonde_stacks {
 	uint32_t reserved[7];
 };
 
-/* A walk: where it began, what it read, and which stack it found. */
+/* A walk: where it began, what it read, and which stack it found. Of most, two
+ * cache lines are read. */
 struct sonde_stacks_memo {
 	uint32_t version; /* odd: it is being written */
 	uint32_t number;
 	uint64_t pc, sp, fp;
 	uint16_t is_exact, needs_fp;
 	uint32_t nr;
-	uint32_t at[SONDE_STACKS_WORDS];
+	uint16_t at[SONDE_STACKS_WORDS];
+	uint16_t unused[6];
 	uint64_t words[SONDE_STACKS_WORDS];
-	uint64_t reserved[2];
+	uint64_t reserved[10];
 };
 
+_Static_assert(offsetof(struct sonde_stacks_memo, words) == 128,
+	       "a cache line's begin");
 _Static_assert(sizeof(struct sonde_stacks_memo) == 512, "ABI");
 _Static_assert(sizeof(struct sonde_stacks) == 64, "ABI");
 _Static_assert(sizeof(struct sonde_stacks_entry) == 8, "ABI");
@@ -201,7 +208,7 @@ sonde_stacks_place(struct sonde_stacks *stacks, uint32_t depth, uint32_t i)
 struct sonde_stacks_trail {
 	uint32_t nr;
 	bool needs_fp; /* and the frame pointer that it began with */
-	uint32_t at[SONDE_STACKS_WORDS];
+	uint16_t at[SONDE_STACKS_WORDS];
 	uint64_t words[SONDE_STACKS_WORDS];
 };
 

@@ -8,7 +8,7 @@
  * what is read lies in [stack pointer, top). Cost: a step by a frame pointer
  * two loads, by a rule that is cached one more, else two binary searches.
  */
-#include "ring/stacks.h"
+#include "ring/stacks_cache.h"
 
 /* No word is there, nor is it in a register. */
 #define NO_PLACE     1u
@@ -119,8 +119,8 @@ static void leave_trail(const struct position *at, uint64_t address,
 	struct sonde_stacks_trail *trail = at->trail;
 	uint64_t words = (address - at->begin) / 8;
 
-	if (trail->nr < SONDE_STACKS_WORDS && words <= UINT32_MAX) {
-		trail->at[trail->nr] = (uint32_t)words;
+	if (trail->nr < SONDE_STACKS_WORDS && words <= UINT16_MAX) {
+		trail->at[trail->nr] = (uint16_t)words;
 		trail->words[trail->nr++] = word;
 	} else {
 		trail->nr = SONDE_STACKS_WORDS + 1;
@@ -213,11 +213,7 @@ static uint32_t find_rule(const struct sonde_stacks *stacks,
 	return from ? rows[from - 1].rule : SONDE_UNWIND_GAP;
 }
 
-/*
- * In 16 bits: bit 0 the CFA's base, bits 1..10 its distance, bits 11..15 where
- * the frame pointer is, 31: lost. The distance is 1 at least: other rules have 0.
- * 0: it can't be said so.
- */
+/* In 16 bits (stacks.h); 0: it can't be said so. */
 #define SMALL_GAP 0x001u
 #define SMALL_END 0x801u
 
@@ -248,17 +244,6 @@ static uint32_t unsqueeze(uint32_t small)
 				      small >> 1 & 1023);
 }
 
-static uint64_t *cached(struct sonde_stacks *stacks, uint64_t pc)
-{
-	unsigned char *bytes = (unsigned char *)stacks;
-	uint64_t *cache = (void *)(bytes + SONDE_STACKS_CACHE_OFF);
-	uint64_t hash = pc * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &cache[hash >> 52];
-}
-
-_Static_assert(SONDE_STACKS_CACHE == 1u << 12, "a hash's upper 12 bits");
-
 /* False: the code has no table. */
 static bool walk_look_up(const struct sonde_stacks *stacks, uint64_t pc,
 			 bool is_exact, uint32_t *ret_rule)
@@ -276,7 +261,7 @@ static bool walk_look_up(const struct sonde_stacks *stacks, uint64_t pc,
 static bool walk_rule(struct sonde_stacks *stacks, const struct position *at,
 		      uint32_t *ret_rule)
 {
-	uint64_t *word = cached(stacks, at->pc);
+	uint64_t *word = sonde_stacks_cached(stacks, at->pc);
 	uint64_t known = sonde_load_relaxed(word);
 	uint32_t small;
 
@@ -389,7 +374,8 @@ static enum sonde_stacks_end step_over_gap(struct sonde_stacks *stacks,
 	enum sonde_stacks_end end = step_by_pointer(&next);
 
 	if (end == SONDE_STACK_DEEP &&
-	    sonde_load_relaxed(cached(stacks, next.pc)) >> 16 != next.pc &&
+	    sonde_load_relaxed(sonde_stacks_cached(stacks, next.pc)) >> 16 !=
+		    next.pc &&
 	    !walk_range(stacks, next.pc))
 		return SONDE_STACK_BROKEN;
 	*at = next;

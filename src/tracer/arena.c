@@ -140,7 +140,7 @@ static bool make_arena(int *ret_fd)
 	sonde_arena = bytes;
 	((struct sonde_arena *)(void *)bytes)->abilities =
 		SONDE_ARENA_CAN_REACH | SONDE_ARENA_CAN_STACK |
-		SONDE_ARENA_CAN_COUNT;
+		SONDE_ARENA_CAN_COUNT | SONDE_ARENA_CAN_STACK_FAST;
 	sonde_arena_file_begin(bytes, writer, sonde_self.pid, mapped_span());
 	*ret_fd = fd;
 	return true;

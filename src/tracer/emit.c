@@ -177,6 +177,44 @@ static uint32_t emit_index(uint32_t state)
 	return state & (SONDE_EVENTS_MAX - 1);
 }
 
+/* Payloads with a stack that the fast path takes; it reads 32 bytes at once. */
+#define STACKED_BYTES 60u
+#define READ_AT_ONCE  32u
+
+/*
+ * An event that slot 0 alone records, with call stacks: a record of the fast
+ * path, whose payload begins with the stack's number. False: it is to be made in
+ * another way.
+ */
+static inline bool emit_stacked(uint32_t state, const void *data, uint64_t inc,
+				const void *frame)
+{
+	const struct sonde_slot *slot;
+	struct sonde_stacks_from from;
+	struct sonde_emitter where;
+	unsigned char bytes[STACKED_BYTES + READ_AT_ONCE];
+	uint32_t number;
+	uint32_t id;
+
+	if (!(state & SONDE_STATE_STACKED) ||
+	    payload_size(inc) > STACKED_BYTES - SONDE_STACK_BYTES)
+		return false;
+	slot = (const void *)(sonde_arena + SONDE_SLOTS_OFF);
+	sonde_reach_look(&where);
+	id = sonde_load_relaxed(&slot->ids[emit_index(state)]);
+	if (!id || sonde_slot_end(slot) > where.mapped)
+		return false;
+	from = sonde_stacks_from_frame(frame);
+	number = sonde_stacks_number((void *)(where.rings + slot->stacks_off),
+				     &from);
+	memcpy(bytes, &number, sizeof(number));
+	memcpy(bytes + sizeof(number), data, payload_size(inc));
+	sonde_emit_block(id, bytes,
+			 inc + ((uint64_t)sizeof(number)
+				<< SONDE_W_REST_SHIFT));
+	return true;
+}
+
 __attribute__((noinline)) static void
 tally_fixed(struct sonde_filter_known *known, uint32_t state, const void *fixed)
 {
@@ -273,8 +311,11 @@ emit_block(uint32_t state, const void *data, uint64_t inc, const void *frame)
 
 void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
 {
-	if (!emit_is_done(state, data))
-		emit_block(state, data, inc, __builtin_frame_address(0));
+	const void *frame = __builtin_frame_address(0);
+
+	if (!emit_stacked(state, data, inc, frame) &&
+	    !emit_is_done(state, data))
+		emit_block(state, data, inc, frame);
 }
 
 __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
@@ -294,8 +335,12 @@ __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
 
 void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
 {
-	if (!emit_is_done(state, word_bytes(&value, inc)))
-		emit_word(state, value, inc, __builtin_frame_address(0));
+	const void *frame = __builtin_frame_address(0);
+	const void *bytes = word_bytes(&value, inc);
+
+	if (!emit_stacked(state, bytes, inc, frame) &&
+	    !emit_is_done(state, bytes))
+		emit_word(state, value, inc, frame);
 }
 
 SONDE_HIDDEN void sonde_emit_string_slow(uint32_t state, uint64_t value,

@@ -68,7 +68,8 @@ SONDE_HIDDEN void sonde_filters_learn(const uint32_t *index, uint32_t nr);
 static inline struct sonde_filter_known *sonde_filter_of(uint32_t state)
 {
 	struct sonde_filter_known *known;
-	uint32_t index = state & ~(SONDE_STATE_GENERIC | SONDE_STATE_ALONE);
+	uint32_t index = state & ~(SONDE_STATE_GENERIC | SONDE_STATE_ALONE |
+				   SONDE_STATE_STACKED);
 
 	if (!(state & SONDE_STATE_GENERIC) || !sonde_filters ||
 	    index >= SONDE_EVENTS_MAX)

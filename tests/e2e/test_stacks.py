@@ -130,6 +130,64 @@ def a_stack_is_gdbs():
     check_equal(ours[:len(THREE)], theirs[:len(THREE)], "the stack")
 
 
+# Their records are made in different ways: the fast path's, one word or a block
+# of up to 56 bytes, or not.
+SIZES = r"""
+#include <sonde/tracepoint.h>
+
+#define CALL __attribute__((noinline, noclone)) void
+
+CALL word(long i) { sonde_event(sizes, word, i); }
+CALL block(long i)
+{
+	long a = i, b = i + 1, c = i + 2, d = i + 3, e = i + 4, f = i + 5;
+
+	sonde_event(sizes, block, a, b, c, d, e, f, sonde_field(g, i + 6));
+}
+CALL large(long i)
+{
+	long a = i, b = i + 1, c = i + 2, d = i + 3, e = i + 4, f = i + 5;
+
+	sonde_event(sizes, large, a, b, c, d, e, f, sonde_field(g, i + 6),
+		    sonde_field(h, i + 7));
+}
+CALL text(long i) { sonde_event(sizes, text, i, sonde_field(s, "five")); }
+
+int main(void)
+{
+	for (long i = 0; i < 5000; i++) {
+		word(i);
+		block(i);
+		large(i);
+		text(i);
+	}
+	return 0;
+}
+"""
+
+
+@test
+def records_of_all_sizes_have_their_stacks():
+    program = build(SIZES, "-g", "-O2", "-fno-optimize-sibling-calls")
+    # sub-buffers that are full again and again
+    recording = record_ok(program, options=["--stack", "--subbuf", "16K"])
+    done = run(SONDE, "print", "--format", "json", recording.dir)
+    last = {}
+    for line in map(json.loads, done.stdout.splitlines()):
+        name = line["event"].split(":")[1]
+        payload = line["payload"]
+        values = [payload.get(key) for key in "abcdefgh"[:len(payload)]]
+        i = last[name] = last.get(name, -1) + 1
+        if name in ("block", "large"):
+            check_equal(values, list(range(i, i + len(values))), name)
+        else:
+            check_equal(payload, {"i": i, "s": "five"} if name == "text" else
+                        {"i": i}, name)
+        check_equal(functions(line["stack"])[:1], [name], line)
+    check_equal(last, dict.fromkeys(["word", "block", "large", "text"], 4999),
+                "all")
+
+
 @test
 def a_thread_has_its_own_stack():
     program = build(CALLS, "-g", "-O2", "-pthread")

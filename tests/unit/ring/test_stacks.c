@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring/stacks.h"
+#include "ring/stacks_cache.h"
 #include "unit.h"
 
 #define DEPTH 4u
@@ -362,6 +362,56 @@ static void a_frame_pointer_that_leads_nowhere_may_change(void **state)
 	assert_false(is_recalled(CODE + 0x10, 0, 5));
 }
 
+/* More than have room beside each other. */
+static void walks_with_other_callers_do_not_displace_one_another(void **state)
+{
+	static const struct sonde_stacks_row rows[] = {
+		{ 0x000, SONDE_UNWIND_CALL_RULE(0, 0, 2) },
+		{ 0x800, SONDE_UNWIND_END },
+	};
+
+	(void)state;
+	put_rows(rows, 2);
+	stack[1] = CODE + 0x100; /* one function calls them all */
+	for (uint32_t i = 0; i < 24; i++) {
+		stack[3] = CODE + 0x200 + 8 * i; /* its callers */
+		stack[5] = CODE + 0x900;
+		assert_int_equal(number_from(CODE + 0x10, 0, 0), i + 1);
+	}
+	for (uint32_t i = 0; i < 24; i++) {
+		stack[3] = CODE + 0x200 + 8 * i;
+		assert_true(is_recalled(CODE + 0x10, 0, 0));
+	}
+	stack[5] = CODE + 0x910;
+	assert_false(is_recalled(CODE + 0x10, 0, 0));
+}
+
+/* Of the cache, which any thread may write at any time. */
+static void a_rule_in_the_cache_leads_nowhere_off_the_stack(void **state)
+{
+	static const uint16_t rules[] = {
+		1023u << 1, 1u | 1023u << 1, 1u << 1 | 30u << 11,  1u | 1u << 1,
+		0u,         0xffffu,         63u << 1 | 30u << 11,
+	};
+	const uint64_t fps[] = { 0,
+				 1,
+				 address_of(WORDS) - 8,
+				 address_of(WORDS),
+				 UINT64_MAX,
+				 UINT64_MAX - 15 };
+
+	(void)state;
+	put_frame(4, address_of(10), 0x2000);
+	put_frame(10, 0, 0x3000);
+	for (uint32_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		for (uint32_t k = 0; k < sizeof(fps) / sizeof(*fps); k++) {
+			*sonde_stacks_cached(stacks, 0x1000) =
+				UINT64_C(0x1000) << 16 | rules[i];
+			assert_false(is_recalled(0x1000, 62, fps[k]));
+			assert_false(is_recalled(0x1000, 63, fps[k]));
+		}
+}
+
 /* Another thread's stack is where a longer one was. */
 static void a_memo_reads_nothing_beyond_the_stack(void **state)
 {
@@ -391,6 +441,8 @@ int main(void)
 		TEST(a_walk_that_would_read_the_same_is_not_made),
 		TEST(a_walk_that_would_read_something_else_is_made),
 		TEST(a_frame_pointer_that_leads_nowhere_may_change),
+		TEST(walks_with_other_callers_do_not_displace_one_another),
+		TEST(a_rule_in_the_cache_leads_nowhere_off_the_stack),
 		TEST(a_memo_reads_nothing_beyond_the_stack),
 		TEST(a_stack_is_kept_once),
 		TEST(what_finds_no_room_is_counted),
