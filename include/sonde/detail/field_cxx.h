@@ -328,19 +328,18 @@ image(int level, const char (&provider)[P], const char (&name)[E],
 {
 	using made = image_of<Sum, list<text<P>, text<E>, Records>>;
 
-	return made::make(
-		 { { SONDE_DESC_MAGIC[0], SONDE_DESC_MAGIC[1],
-		     SONDE_DESC_MAGIC[2], SONDE_DESC_MAGIC[3],
-		     SONDE_DESC_MAGIC[4], SONDE_DESC_MAGIC[5],
-		     SONDE_DESC_MAGIC[6], SONDE_DESC_MAGIC[7] },
-		   sizeof(made),
-		   static_cast<uint32_t>(line),
-		   P,
-		   E,
-		   static_cast<uint16_t>(nr_fields),
-		   static_cast<uint8_t>(level),
-		   SONDE_ABI_VERSION },
-		 join(text_of(provider), text_of(name), records));
+	return made::make({ { SONDE_DESC_MAGIC[0], SONDE_DESC_MAGIC[1],
+			      SONDE_DESC_MAGIC[2], SONDE_DESC_MAGIC[3],
+			      SONDE_DESC_MAGIC[4], SONDE_DESC_MAGIC[5],
+			      SONDE_DESC_MAGIC[6], SONDE_DESC_MAGIC[7] },
+			    sizeof(made),
+			    static_cast<uint32_t>(line),
+			    P,
+			    E,
+			    static_cast<uint16_t>(nr_fields),
+			    static_cast<uint8_t>(level),
+			    SONDE_ABI_VERSION },
+			  join(text_of(provider), text_of(name), records));
 }
 
 template <class Tag> struct site {
