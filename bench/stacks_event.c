@@ -32,8 +32,14 @@ static double emit(void)
 	return (now_ns() - begin) / EVENTS;
 }
 
+#ifdef __clang__ /* makes no copies of functions */
+#define ALONE __attribute__((noinline))
+#else
+#define ALONE __attribute__((noinline, noclone))
+#endif
+
 /* NOLINTNEXTLINE(misc-no-recursion): that is what is measured */
-__attribute__((noinline, noclone)) static double below(int calls)
+ALONE static double below(int calls)
 {
 	double ns = calls ? below(calls - 1) : emit();
 

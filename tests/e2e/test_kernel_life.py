@@ -350,6 +350,7 @@ def refused(*options, names):
 
 @kernel_test
 def an_event_that_does_not_exist_is_named():
+    need("tracefs")  # without it, that isn't known
     refused("-k", "sched_switch,no_such_event", names="no_such_event")
     refused("-k", "syscalls:no_such_call", names="no_such_call")
     refused("-k", "nogroup:*", names="nogroup")
