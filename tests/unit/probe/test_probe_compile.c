@@ -170,7 +170,9 @@ static void check(const struct expected *expected, size_t nr)
 #pragma GCC diagnostic ignored "-Wextra"
 #pragma GCC diagnostic ignored "-Wpointer-arith"
 
-static void test_arithmetic(void **state)
+/* Where C leaves a value open, ours is the machine's, and so is the compiler's. */
+__attribute__((no_sanitize("undefined"))) static void
+test_arithmetic(void **state)
 {
 	const struct expected expected[] = {
 		IS(whole + 1),
