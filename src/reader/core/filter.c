@@ -47,8 +47,9 @@ struct bound {
 struct sonde_filter {
 	struct sonde_trace *trace;
 	struct sonde_pool pool;
-	struct bound *classes; /* [trace->nr_classes] */
-	char advice[256];      /* about its words, or "" */
+	size_t nr_classes; /* the trace's; it may be closed before us */
+	struct bound *classes;
+	char advice[256]; /* about its words, or "" */
 };
 
 /* While one class is bound. */
@@ -584,6 +585,7 @@ int sonde_filter_new(struct sonde_trace *trace, const char *expression,
 	if (filter) {
 		filter->trace = trace;
 		sonde_pool_init(&filter->pool, 0);
+		filter->nr_classes = trace->nr_classes;
 		filter->classes =
 			calloc(trace->nr_classes + 1, sizeof(struct bound));
 		if (filter->classes)
@@ -609,8 +611,7 @@ void sonde_filter_free(struct sonde_filter *filter)
 {
 	if (!filter)
 		return;
-	for (size_t i = 0; filter->classes && i < filter->trace->nr_classes;
-	     i++)
+	for (size_t i = 0; filter->classes && i < filter->nr_classes; i++)
 		sonde_program_free(filter->classes[i].program);
 	free(filter->classes);
 	sonde_pool_fini(&filter->pool);
