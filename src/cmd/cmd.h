@@ -81,5 +81,8 @@ __attribute__((format(printf, 1, 2))) void sonde_complain(const char *format,
 							  ...);
 /* The same, of a text, for whoever has lines for a user and no name. */
 void sonde_complain_text(const char *text);
+/* "COMMAND: text", but not what was told so last: for what is waited for, and found
+ * at each look. */
+void sonde_complain_anew(const char *command, const char *text);
 
 #endif /* CMD_CMD_H */

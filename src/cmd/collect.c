@@ -84,12 +84,7 @@ static int collect_ask(void)
 /* What is waited for is told once. */
 static void collect_warn(const char *text)
 {
-	static char last[sizeof(((struct sonde_net_error *)NULL)->text)];
-
-	if (!strcmp(text, last))
-		return;
-	(void)snprintf(last, sizeof(last), "%s", text);
-	sonde_complain("collect: %s", text);
+	sonde_complain_anew("collect", text);
 }
 
 static int collect_looks(struct sonde_collect *collect, bool follows)

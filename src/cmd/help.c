@@ -35,6 +35,18 @@ void sonde_complain_text(const char *text)
 	sonde_complain("%s", text);
 }
 
+void sonde_complain_anew(const char *command, const char *text)
+{
+	static char last[1024];
+	char line[sizeof(last)];
+
+	(void)snprintf(line, sizeof(line), "%s: %s", command, text);
+	if (!strcmp(line, last))
+		return;
+	(void)snprintf(last, sizeof(last), "%s", line);
+	sonde_complain("%s", line);
+}
+
 /* Breaks lines between words; the first begins at column `at`. */
 static void put_wrapped(const char *text, int at)
 {

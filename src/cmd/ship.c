@@ -151,12 +151,7 @@ static void ship_gone(void *ctx, const char *path)
 
 static void ship_warn(const char *text)
 {
-	static char last[sizeof(((struct sonde_net_error *)NULL)->text)];
-
-	if (!strcmp(text, last))
-		return;
-	(void)snprintf(last, sizeof(last), "%s", text);
-	sonde_complain("ship: %s", text);
+	sonde_complain_anew("ship", text);
 }
 
 /* ---- looks ---- */
