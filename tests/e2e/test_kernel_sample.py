@@ -71,8 +71,10 @@ def time_goes_to_the_functions_that_took_it():
     check(heavy > 1.5 * light, f"heavy {heavy}, light {light}")
     check(rows["both"]["total_ns"] >= heavy + light, "callers have less time")
     check(rows["both"]["self_ns"] < heavy / 4, "callers have others' time")
-    check(heavy + light > 0.3 * cpu_ns,
-          f"{heavy} and {light} of {cpu_ns} were sampled")
+    # Not of the CPU time: a guest that gets little of a CPU loses ticks.
+    below_main = rows["main"]["total_ns"]
+    check(heavy + light > 0.8 * below_main,
+          f"{heavy} and {light} of {below_main} were sampled")
     check(heavy + light < 1.3 * cpu_ns,
           f"{heavy} and {light}: more than the {cpu_ns} there were")
 
@@ -83,7 +85,7 @@ def all_that_was_sampled_is_counted():
     trace = done.trace()
     rows = report(done.dir, "--by", "module")["codes"]
     samples = trace.events("sonde:sample")
-    check(len(samples) > 50, f"{len(samples)} samples")
+    check(len(samples) > 10, f"{len(samples)} samples")
     check_equal(trace.lost, 0, "lost")
     main_tid = samples[len(samples) // 2].tid
     check(sum(s.tid == main_tid for s in samples) > len(samples) / 2,
