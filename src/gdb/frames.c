@@ -125,7 +125,6 @@ static void drop_first(struct sonde_gdb_frames *frames)
 	frames->bytes -= bytes;
 	frames->parts[place->part].frames--;
 	frames->parts[place->part].bytes -= bytes;
-	frames->were_cut = true;
 }
 
 static int append(struct sonde_gdb_frames *frames,
@@ -150,7 +149,6 @@ static int add_frame(struct sonde_gdb_frames *frames,
 	bytes = HEAD_BYTES + blocks.length;
 	if (!frames->config.circular && bytes > limit - frames->bytes) {
 		frames->full = true;
-		frames->were_cut = true;
 		return 0;
 	}
 	while (frames->first < frames->nr_places &&
@@ -273,11 +271,6 @@ sonde_gdb_frames_points(const struct sonde_gdb_frames *frames)
 uint64_t sonde_gdb_frames_nr(const struct sonde_gdb_frames *frames)
 {
 	return frames->nr_places - frames->first;
-}
-
-bool sonde_gdb_frames_were_cut(const struct sonde_gdb_frames *frames)
-{
-	return frames->were_cut;
 }
 
 void sonde_gdb_frames_count(const struct sonde_gdb_frames *frames,

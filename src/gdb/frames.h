@@ -37,7 +37,6 @@ void sonde_gdb_frames_free(struct sonde_gdb_frames *frames);
 const struct sonde_probe_points *
 sonde_gdb_frames_points(const struct sonde_gdb_frames *frames);
 uint64_t sonde_gdb_frames_nr(const struct sonde_gdb_frames *frames);
-bool sonde_gdb_frames_were_cut(const struct sonde_gdb_frames *frames);
 /* Of a tracepoint: how many frames, and their bytes. */
 void sonde_gdb_frames_count(const struct sonde_gdb_frames *frames,
 			    uint32_t number, uint64_t address,

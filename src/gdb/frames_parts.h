@@ -38,7 +38,7 @@ struct sonde_gdb_frames {
 	size_t nr_places, capacity;
 	size_t first; /* those before it didn't fit the buffer */
 	uint64_t bytes;
-	bool full, were_cut;
+	bool full;
 	uint8_t *buffer; /* of the frame that was asked for last */
 	size_t buffer_size;
 	/* where the last sonde_gdb_frames_raw() ended: in frame `raw_frame`,
