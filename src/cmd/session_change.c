@@ -4,14 +4,20 @@
  * session records. What isn't said stays; -e and --exclude are one list, which
  * takes the place of the one before.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "base/port.h"
 #include "cmd/session.h"
 #include "expr/expr.h"
 #include "session/config.h"
+#include "session/document.h"
 #include "session/options.h"
 #include "session/rules.h"
+#include "types/select.h"
+
+#define SITE "sdt:"
 
 enum option_value {
 	OPTION_EXCLUDE = 256,
@@ -133,6 +139,76 @@ static int change_options(int argc, char **argv, struct words *words)
 	return rc;
 }
 
+/* What a word of `sonde start` says of probes of <sys/sdt.h>; or NULL. */
+static const char *change_started_site(const char *word)
+{
+	static const char *const before[] = { "", "-e", "--event=" };
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(before); i++) {
+		size_t length = strlen(before[i]);
+
+		if (!strncmp(word, before[i], length) &&
+		    !strncmp(word + length, SITE, strlen(SITE)))
+			return word + length;
+	}
+	return NULL;
+}
+
+/* Whether the probes that are wanted now are among those that were put in, which
+ * is done when a session starts. */
+static bool change_has_site(const struct sonde_session_document *document,
+			    const char *wanted)
+{
+	const char *word;
+
+	for (size_t i = 0;
+	     (word = sonde_session_document_word(document, "options", i));
+	     i++) {
+		const char *site = change_started_site(word);
+		char glob[SONDE_GLOB_MAX];
+
+		if (!site)
+			continue;
+		(void)snprintf(glob, sizeof(glob), "%.*s",
+			       (int)strcspn(site, " \t"), site);
+		if (sonde_glob_match(glob, wanted))
+			return true;
+	}
+	return false;
+}
+
+/* From `rule` on, the first that wants such probes; or NULL. */
+static const char *change_next_site(const char *rule)
+{
+	for (; *rule; rule += strlen(rule) + 1)
+		if (*rule == '+' && !strncmp(rule + 1, SITE, strlen(SITE)))
+			return rule + 1;
+	return NULL;
+}
+
+/* 0, or an exit status. */
+static int change_check_sites(const struct sonde_rundir *home, const char *name,
+			      const struct sonde_session_wish *wish)
+{
+	struct sonde_session_document *document;
+	const char *lacking = change_next_site(wish->rules);
+	int rc = lacking ? sonde_command_look(home, name, &document) : 0;
+
+	if (rc)
+		return sonde_command_complain(home, name, rc);
+	if (!lacking)
+		return 0;
+	while (lacking && change_has_site(document, lacking))
+		lacking = change_next_site(lacking + strlen(lacking) + 1);
+	if (lacking)
+		sonde_complain("change: -e '%.200s': session '%s' has no such "
+			       "probes of <sys/sdt.h>, which are put in when a "
+			       "session starts: give it to sonde start",
+			       lacking, name);
+	sonde_session_document_free(document);
+	return lacking ? SONDE_EXIT_USAGE : 0;
+}
+
 static int change_run(int argc, char **argv)
 {
 	struct words words = { .ask.what = SONDE_ASK_CHANGE };
@@ -147,7 +223,9 @@ static int change_run(int argc, char **argv)
 				   &name);
 	if (rc)
 		return rc;
-	rc = sonde_command_ask(&home, name, &words.ask, &answer);
+	rc = change_check_sites(&home, name, &words.ask.wish);
+	if (!rc)
+		rc = sonde_command_ask(&home, name, &words.ask, &answer);
 	sonde_rundir_close(&home);
 	if (rc)
 		return rc;

@@ -1613,12 +1613,17 @@ static int check_hooks(struct parse *parse)
 				   "what is preloaded into it");
 	if (!options->nr_sites)
 		return 0;
-	if (parse->table != sonde_record_option_table || parse->is_session ||
-	    (!options->session.attaches && !options->program))
+	if (parse->table == sonde_count_option_table)
+		return fail(parse,
+			    "-e '%.60s': probes of <sys/sdt.h> are not counted "
+			    "where they are; sonde record and sonde top have "
+			    "them, and sonde stat counts what was recorded",
+			    options->sites[0]);
+	if (!options->session.attaches && !options->program)
 		return fail(parse,
 			    "-e '%.60s' is of a program's probes of "
-			    "<sys/sdt.h>: sonde record has them, of a program "
-			    "that is started, or of what runs (-p PID|NAME)",
+			    "<sys/sdt.h>: say of which, a program that is "
+			    "started, or what runs (-p PID|NAME)",
 			    options->sites[0]);
 	if (options->session.nr_filters)
 		return fail(parse,

@@ -4,10 +4,12 @@
 <sys/sdt.h>: as often as the program came there, with the values it says it had,
 and afterwards the program is as it was."""
 
+import json
 import re
 import subprocess
 
 from attached import Attached
+from home import Home
 from sonde import SONDE, Trace, build, check, install, record, run, scratch
 from harness import Skip, check_equal, main, test
 
@@ -347,9 +349,53 @@ def what_cannot_be_recorded_is_refused_before_the_program_runs():
         check(done.status in (1, 2) and said in done.err,
               f"{words}: {done.status} {done.err}")
         check_equal(done.out, "", "the program ran")
-    done = run(SONDE, "start", "shop", "-e", "sdt:shop:order", "-p", "shop")
+    done = run(SONDE, "count", "-e", "sdt:shop:order", "--", program)
     check_equal(done.returncode, 2, done.stderr)
-    check("sonde record has them" in done.stderr, done.stderr)
+    check("are not counted" in done.stderr, done.stderr)
+    done = run(SONDE, "record", "-a", "-k", "*", "-e", "sdt:shop:order")
+    check_equal(done.returncode, 2, done.stderr)
+    check("say of which" in done.stderr, done.stderr)
+
+
+@test
+def a_session_has_them_and_change_chooses_among_them():
+    program = Program(build(PROGRAM, "-O2", name="shop-session"))
+    before = program.code()
+    with Home() as sessions:
+        trace = sessions.start("shop", "-p", program.pid,
+                               "-e", "sdt:shop:order if arg1 % 2 == 1",
+                               "-e", "sdt:shop:p*")
+        check_equal(program.go(10), ["10", "1", "0", "1"], "both")
+        sessions.ok("change", "shop", "-e", "sdt:shop:price")
+        program.go(3)
+        said = sessions.complaint("change", "shop", "-e", "sdt:shop:order",
+                                  "-e", "sdt:shop:name", status=2)
+        check("'sdt:shop:name'" in said and "no such probes" in said, said)
+        program.go(2)
+        sessions.ok("stop", "shop")
+        trace = Trace(trace)
+        check_equal(recorded(trace, "shop:order"), orders(10)[1::2], "orders")
+        check_equal(recorded(trace, "shop:price"),
+                    prices(10) + prices(3) + prices(2), "prices")
+    check_equal(program.go(5), ["15", "0", "0", "0"], "afterwards")
+    check_equal(program.code(), before, "the code")
+    program.end()
+
+
+@test
+def live_and_top_show_them():
+    program = build(PROGRAM, "-O2", name="shop-live")
+    done = run(SONDE, "live", "--json", "-e", "sdt:shop:order if arg1 > 6",
+               "--", program, input="9\n")
+    check_equal(done.returncode, 0, done.stderr)
+    shown = [json.loads(line) for line in done.stdout.splitlines()
+             if line.startswith("{")]
+    check_equal([list(e["payload"].values()) for e in shown
+                 if e.get("event") == "sdt:shop:order"], orders(9)[7:], "live")
+    done = run(SONDE, "top", "--once", "-e", "sdt:shop:order", "--", program,
+               input="40\n")
+    check_equal(done.returncode, 0, done.stderr)
+    check("sdt:shop:order" in done.stdout, done.stdout)
 
 
 install()
