@@ -99,7 +99,9 @@ static int ctf_trace_make_env(struct sonde_ctf_config *ours,
 	struct sonde_ctf_env *env;
 	int error;
 
-	if (uname(&system) == 0 && !hostname)
+	if (config->system)
+		system = *config->system;
+	else if (uname(&system) == 0 && !hostname)
 		hostname = system.nodename;
 	if (!trace_name)
 		trace_name = dir_name;
@@ -160,7 +162,8 @@ static int copy_config(struct sonde_ctf_config *ours,
 	*ours = *config;
 	ours->env = NULL;
 	ours->nr_env = 0;
-	ours->hostname = NULL; /* in env */
+	ours->hostname = NULL; /* in env, as all below */
+	ours->system = NULL;
 	ours->trace_name = NULL;
 	ours->clock.name = strdup(config->clock.name);
 	ours->clock.description = strdup(description ? description : "");

@@ -46,6 +46,7 @@
 
 struct sonde_ctf_trace;
 struct sonde_ctf_stream;
+struct utsname; /* <sys/utsname.h> */
 
 /* Time in seconds since 1970 is offset_s + (counter + offset) / freq. */
 struct sonde_ctf_clock {
@@ -83,8 +84,10 @@ enum sonde_ctf_domain {
 struct sonde_ctf_config {
 	enum sonde_ctf_version version;
 	enum sonde_ctf_domain domain;
-	uint8_t uuid[16];       /* all zero: a random one is made */
-	const char *hostname;   /* NULL: ask the system */
+	uint8_t uuid[16];     /* all zero: a random one is made */
+	const char *hostname; /* NULL: ask the system */
+	/* Where it was recorded. NULL: here. */
+	const struct utsname *system;
 	const char *trace_name; /* NULL: the directory's name */
 	struct sonde_ctf_clock clock;
 	const struct sonde_ctf_env *env; /* on top of what we write anyway */
