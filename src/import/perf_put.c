@@ -1,0 +1,773 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_put.c - events, streams and records of what was in a perf.data
+ * (perf_put.h).
+ */
+#include "import/perf_put.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+
+#include "base/hex.h"
+#include "base/port.h"
+#include "base/text.h"
+#include "source/callstacks.h"
+#include "source/statedump/events.h"
+#include "types/build.h"
+
+#define NS_PER_S     1000000000u
+#define NAME_BYTES   200u
+#define OTHER_BYTES  16u
+#define SAMPLE_BYTES 12u
+#define BEGAN_BYTES  8u
+#define PUT_BYTES    (SONDE_OUT_BLOCK_BYTES - SONDE_PACKER_HEAD_MAX)
+
+/* As src/source/sample/source.c numbers them; its mapping is where
+ * statedump/events.h emits it. */
+enum perf_put_sample {
+	PUT_SAMPLE = 1,
+	PUT_STACK,
+	PUT_STACKS_LOST,
+	PUT_BEGAN,
+	PUT_MAPPING,
+	PUT_NR_SAMPLES,
+};
+
+_Static_assert((int)PUT_MAPPING == 1 + (int)SONDE_STATEDUMP_MAPPING,
+	       "one emitter");
+
+enum perf_put_class {
+	PUT_TRACEPOINTS,
+	PUT_SAMPLES,
+	PUT_DUMP,
+	PUT_NR_CLASSES,
+};
+
+/* What becomes of an event's samples. */
+enum perf_put_fate {
+	PUT_OTHER,  /* perf:NAME; also a tracepoint without a format */
+	PUT_TIME,   /* sonde:sample */
+	PUT_RECORD, /* a tracepoint */
+};
+
+struct perf_put_event {
+	enum perf_put_fate fate;
+	uint16_t id;        /* in its class; 0: it has none */
+	uint32_t period_ns; /* of a sample of time; 0: by its own */
+	struct sonde_tracefs_plan plan;
+};
+
+struct sonde_import_perf_put {
+	const struct sonde_import_perf *perf;
+	struct sonde_import_output *output;
+	struct perf_put_event *events; /* by attribute */
+	uint16_t nr_ids[PUT_NR_CLASSES];
+	/* By class and CPU; NULL: nothing was there yet. */
+	struct sonde_import_stream **streams[PUT_NR_CLASSES];
+	struct sonde_import_stream *stacks_stream;
+	struct sonde_stacks *stacks;
+	struct sonde_callstacks told;
+	uint64_t first_ns, last_ns;
+	uint64_t lost, lost_said, unread, nr_formatless, nr_chains, nr_cpuless;
+	struct sonde_perf_record parsed;
+	uint64_t room[SONDE_IMPORT_PERF_ROOM / 8];
+	uint8_t payload[PUT_BYTES];
+};
+
+/* ---- the trace ---- */
+
+static void perf_put_system(const struct sonde_import_perf_facts *facts,
+			    struct utsname *ret_system)
+{
+	memset(ret_system, 0, sizeof(*ret_system));
+	(void)snprintf(ret_system->sysname, sizeof(ret_system->sysname),
+		       "Linux");
+	(void)snprintf(ret_system->release, sizeof(ret_system->release), "%s",
+		       facts->release);
+	(void)snprintf(ret_system->machine, sizeof(ret_system->machine), "%s",
+		       facts->machine);
+}
+
+static int perf_put_open(struct sonde_import_perf_put *put,
+			 const struct sonde_import_config *config)
+{
+	const struct sonde_import_perf_facts *facts = &put->perf->facts;
+	const struct sonde_ctf_env env[] = {
+		{ .name = "converted_from", .text = "perf.data" },
+		{ .name = "perf_version", .text = facts->version },
+		{ .name = "perf_command", .text = facts->command },
+	};
+	uint64_t offset =
+		facts->has_clock ? facts->wall_ns - facts->clock_ns : 0;
+	struct utsname system;
+	const struct sonde_ctf_config trace = {
+		.domain = SONDE_CTF_KERNEL,
+		.hostname = facts->hostname,
+		.system = &system,
+		.clock = {
+			.name = "perf",
+			.description = "the clock of perf record",
+			.freq = NS_PER_S,
+			.offset_s = (int64_t)(offset / NS_PER_S),
+			.offset = offset % NS_PER_S,
+		},
+		.env = env,
+		.nr_env = SONDE_ARRAY_SIZE(env),
+	};
+
+	perf_put_system(facts, &system);
+	return sonde_import_output_new(config, &trace, &put->output);
+}
+
+static int perf_put_classes(struct sonde_import_perf_put *put)
+{
+	static const char *const comments[PUT_NR_CLASSES] = {
+		"the kernel, by perf", "samples, by perf", "names, by perf"
+	};
+	uint32_t id;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < PUT_NR_CLASSES; i++) {
+		rc = sonde_import_output_class(put->output, comments[i], &id);
+		put->streams[i] = calloc(SONDE_IMPORT_CPUS_MAX,
+					 sizeof(struct sonde_import_stream *));
+		if (!put->streams[i])
+			rc = -ENOMEM;
+	}
+	return rc;
+}
+
+static void perf_put_describe_sample(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(build, "stack", 32, 0);
+	sonde_build_int(build, "period", 32, 0);
+}
+
+static void perf_put_describe_other(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(build, "stack", 32, 0);
+	sonde_build_int(build, "period", 64, 0);
+}
+
+static void perf_put_describe_began(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(build, "parent", 32, SONDE_FIELD_SIGNED);
+}
+
+/* The next id of the samples' class. */
+static int perf_put_describe(struct sonde_import_perf_put *put,
+			     const char *provider, const char *name,
+			     void (*describe)(struct sonde_build *build))
+{
+	uint64_t room[SONDE_DESC_MAX / 8];
+	struct sonde_build build;
+	int rc;
+
+	sonde_build_begin(&build, room, provider, name, SONDE_INFO);
+	describe(&build);
+	rc = sonde_build_end(&build);
+	return rc ? rc :
+		    sonde_import_output_event(put->output, PUT_SAMPLES,
+					      ++put->nr_ids[PUT_SAMPLES],
+					      (const void *)room);
+}
+
+static int perf_put_describe_samples(struct sonde_import_perf_put *put)
+{
+	static const struct {
+		const char *name;
+		void (*describe)(struct sonde_build *build);
+	} events[] = {
+		[PUT_SAMPLE - 1] = { "sample", perf_put_describe_sample },
+		[PUT_STACK - 1] = { "stack", sonde_callstacks_describe },
+		[PUT_STACKS_LOST - 1] = { "stacks_lost",
+					  sonde_callstacks_describe_lost },
+		[PUT_BEGAN - 1] = { "began", perf_put_describe_began },
+		[PUT_MAPPING - 1] = { "mapping",
+				      sonde_statedump_describe_mapping },
+	};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < SONDE_ARRAY_SIZE(events); i++)
+		rc = perf_put_describe(put, "sonde", events[i].name,
+				       events[i].describe);
+	return rc;
+}
+
+static int perf_put_describe_dump(struct sonde_import_perf_put *put)
+{
+	struct sonde_desc *descs[SONDE_STATEDUMP_NR_EVENTS];
+	int rc = sonde_statedump_descs_new(descs);
+
+	if (rc)
+		return rc;
+	rc = sonde_import_output_event(put->output, PUT_DUMP,
+				       1 + SONDE_STATEDUMP_PROCESS,
+				       descs[SONDE_STATEDUMP_PROCESS]);
+	sonde_statedump_descs_free(descs);
+	return rc;
+}
+
+static int perf_put_make_stacks(struct sonde_import_perf_put *put)
+{
+	/* Of which as much is used as there are stacks. */
+	void *map = mmap(NULL, sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX),
+			 PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	put->stacks = map;
+	put->stacks->depth = SONDE_STACKS_DEPTH_MAX;
+	return 0;
+}
+
+/* ---- what becomes of an event ---- */
+
+static bool perf_put_is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+		attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* On CPUs of two kinds the upper half says which. */
+static bool perf_put_is_cycles(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_HARDWARE && attr->freq &&
+	       attr->sample_freq &&
+	       ((uint32_t)attr->config == PERF_COUNT_HW_CPU_CYCLES ||
+		(uint32_t)attr->config == PERF_COUNT_HW_REF_CPU_CYCLES);
+}
+
+/* One clock's samples are the time: those of another are the same time again. */
+static bool perf_put_is_time(const struct sonde_import_perf *perf, size_t i)
+{
+	const struct perf_event_attr *attr = &perf->attrs[i].attr;
+
+	if (!perf_put_is_clock(attr) && !perf_put_is_cycles(attr))
+		return false;
+	for (size_t k = 0; k < i; k++) {
+		const struct perf_event_attr *other = &perf->attrs[k].attr;
+
+		if (perf_put_is_clock(other) || perf_put_is_cycles(other))
+			return other->type == attr->type &&
+			       (uint32_t)other->config ==
+				       (uint32_t)attr->config;
+	}
+	return true;
+}
+
+static uint32_t perf_put_period(const struct perf_event_attr *attr)
+{
+	uint64_t ns =
+		attr->freq ?
+			NS_PER_S / (attr->sample_freq + !attr->sample_freq) :
+			attr->sample_period;
+
+	return ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+}
+
+/* "cache-misses:u" as a name of CTF's. */
+static void perf_put_name(const struct sonde_import_perf_attr *attr, size_t i,
+			  char *to, size_t size)
+{
+	struct sonde_text text = { .to = to, .size = size };
+
+	if (!*attr->name)
+		sonde_text_add(&text, "event%zu", i);
+	for (const char *at = attr->name; *at && text.length + 1 < size; at++)
+		sonde_text_add(&text, "%c",
+			       sonde_text_is_name(at, 1) ||
+					       (*at >= '0' && *at <= '9') ?
+				       *at :
+				       '_');
+	if (*to >= '0' && *to <= '9')
+		*to = '_';
+}
+
+static int perf_put_add_others(struct sonde_import_perf_put *put)
+{
+	const struct sonde_import_perf *perf = put->perf;
+	char name[NAME_BYTES];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < perf->nr; i++) {
+		const struct sonde_import_perf_attr *attr = &perf->attrs[i];
+		struct perf_put_event *event = &put->events[i];
+
+		if (perf_put_is_time(perf, i)) {
+			event->fate = PUT_TIME;
+			event->id = PUT_SAMPLE;
+			event->period_ns = perf_put_period(&attr->attr);
+		}
+		if (event->fate != PUT_OTHER ||
+		    attr->attr.type == PERF_TYPE_TRACEPOINT ||
+		    put->nr_ids[PUT_SAMPLES] == SONDE_LARGE_ESCAPE - 1)
+			continue;
+		perf_put_name(attr, i, name, sizeof(name));
+		rc = perf_put_describe(put, "perf", name,
+				       perf_put_describe_other);
+		event->id = put->nr_ids[PUT_SAMPLES];
+	}
+	return rc;
+}
+
+/* ---- tracepoints ---- */
+
+/* Gives the event to all attributes that ask for it. */
+static bool perf_put_want(struct sonde_import_perf_put *put,
+			  const struct sonde_import_format *format, uint16_t id)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < put->perf->nr; i++) {
+		const struct perf_event_attr *attr = &put->perf->attrs[i].attr;
+
+		if (attr->type != PERF_TYPE_TRACEPOINT ||
+		    attr->config != format->format.id)
+			continue;
+		found = true;
+		if (!id)
+			break;
+		put->events[i].fate = PUT_RECORD;
+		put->events[i].id = id;
+		put->events[i].plan = format->plan;
+	}
+	return found;
+}
+
+static int perf_put_take_format(void *ctx, const char *group,
+				const struct sonde_import_bytes *text)
+{
+	static struct sonde_import_format format; /* it is large */
+	struct sonde_import_perf_put *put = ctx;
+	uint16_t id = put->nr_ids[PUT_TRACEPOINTS];
+	int rc;
+
+	if (sonde_import_format_parse(text, &format) ||
+	    !perf_put_want(put, &format, 0) || id == SONDE_LARGE_ESCAPE - 1 ||
+	    sonde_import_format_plan(group, &format))
+		return 0; /* its records are counted */
+	rc = sonde_import_output_event(put->output, PUT_TRACEPOINTS, ++id,
+				       (const void *)format.desc);
+	put->nr_ids[PUT_TRACEPOINTS] = id;
+	(void)perf_put_want(put, &format, id);
+	return rc;
+}
+
+static int perf_put_events(struct sonde_import_perf_put *put)
+{
+	const struct sonde_import_perf_facts *facts = &put->perf->facts;
+	int rc = perf_put_describe_samples(put);
+
+	if (!rc)
+		rc = perf_put_describe_dump(put);
+	if (!rc && facts->has_formats)
+		rc = sonde_import_formats_each(&facts->formats,
+					       perf_put_take_format, put);
+	return rc ? rc : perf_put_add_others(put);
+}
+
+/* ---- life ---- */
+
+static void perf_put_free(struct sonde_import_perf_put *put)
+{
+	for (size_t i = 0; i < PUT_NR_CLASSES; i++)
+		free(put->streams[i]);
+	if (put->stacks)
+		(void)munmap(put->stacks,
+			     sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX));
+	sonde_callstacks_fini(&put->told);
+	free(put->events);
+	free(put);
+}
+
+int sonde_import_perf_put_new(const struct sonde_import_perf *perf,
+			      const struct sonde_import_config *config,
+			      struct sonde_import_perf_put **ret_put,
+			      struct sonde_import_error *error)
+{
+	struct sonde_import_perf_put *put = calloc(1, sizeof(*put));
+	int rc = -ENOMEM;
+
+	if (!put)
+		return sonde_import_fail(error, rc, "no memory left");
+	put->perf = perf;
+	put->events = calloc(perf->nr + 1, sizeof(*put->events));
+	if (put->events)
+		rc = perf_put_make_stacks(put);
+	if (!rc)
+		rc = perf_put_open(put, config);
+	if (!rc)
+		rc = perf_put_classes(put);
+	if (!rc)
+		rc = perf_put_events(put);
+	if (!rc) {
+		*ret_put = put;
+		return 0;
+	}
+	(void)sonde_import_output_close(put->output, 0); /* `rc` is told */
+	perf_put_free(put);
+	return sonde_import_fail(error, rc, "the trace can't be begun: %s",
+				 strerrordesc_np(-rc));
+}
+
+void sonde_import_perf_put_begin(struct sonde_import_perf_put *put,
+				 uint64_t first_ns)
+{
+	/* 0 is no time (statedump/packets.h). */
+	put->first_ns = first_ns ? first_ns : 1;
+	put->last_ns = put->first_ns;
+}
+
+/* ---- streams ---- */
+
+/* Of the class and CPU, ready for what comes next. NULL: an error that the output
+ * knows. */
+static struct sonde_import_stream *
+perf_put_stream(struct sonde_import_perf_put *put, enum perf_put_class class_id,
+		uint32_t cpu, int32_t tid)
+{
+	static const char *const names[PUT_NR_CLASSES] = { "cpu", "samples_cpu",
+							   "dump" };
+	struct sonde_import_stream **at = &put->streams[class_id][cpu];
+	char name[32];
+
+	if (!*at) {
+		(void)snprintf(name, sizeof(name), "%s%u", names[class_id],
+			       cpu);
+		*at = sonde_import_output_stream(put->output, class_id, cpu,
+						 name);
+	}
+	if (*at) {
+		(*at)->out.at = put->last_ns;
+		(*at)->out.tid = (uint32_t)tid;
+	}
+	return *at;
+}
+
+static void perf_put_tell_stacks(struct sonde_import_perf_put *put)
+{
+	struct sonde_import_stream **stream = &put->stacks_stream;
+	struct sonde_callstacks_target target = {
+		.stack_id = PUT_STACK,
+		.lost_id = PUT_STACKS_LOST,
+	};
+
+	if (!*stream)
+		*stream = sonde_import_output_stream(put->output, PUT_SAMPLES,
+						     0, "samples_stacks");
+	if (!*stream)
+		return;
+	(*stream)->out.at = put->last_ns;
+	target.out = &(*stream)->out;
+	while (sonde_callstacks_tell(&put->told, put->stacks,
+				     SONDE_STACKS_DEPTH_MAX, &target))
+		(void)sonde_import_output_look(*stream); /* its error sticks */
+}
+
+/* ---- records ---- */
+
+static uint32_t perf_put_stack(struct sonde_import_perf_put *put)
+{
+	const struct sonde_perf_record *parsed = &put->parsed;
+
+	return parsed->nr ? sonde_stacks_keep(put->stacks, parsed->frames,
+					      parsed->nr, parsed->end) :
+			    0;
+}
+
+static void perf_put_time(struct sonde_import_perf_put *put,
+			  const struct perf_put_event *event,
+			  const struct sonde_import_perf_record *record,
+			  struct sonde_out *out)
+{
+	bool by_itself = perf_put_is_clock(&record->attr->attr) &&
+			 record->period && record->period <= UINT32_MAX;
+	const uint32_t words[3] = {
+		(uint32_t)record->pid,
+		perf_put_stack(put),
+		by_itself ? (uint32_t)record->period : event->period_ns,
+	};
+	uint8_t *at = sonde_out_event(out, event->id, SAMPLE_BYTES);
+
+	if (at)
+		memcpy(at, words, SAMPLE_BYTES);
+}
+
+static void perf_put_other(struct sonde_import_perf_put *put,
+			   const struct perf_put_event *event,
+			   const struct sonde_import_perf_record *record,
+			   struct sonde_out *out)
+{
+	const uint32_t words[2] = { (uint32_t)record->pid,
+				    perf_put_stack(put) };
+	uint8_t *at = sonde_out_event(out, event->id, OTHER_BYTES);
+
+	if (!at)
+		return;
+	memcpy(at, words, sizeof(words));
+	memcpy(at + sizeof(words), &record->period, sizeof(record->period));
+}
+
+/* The thread is the record's own: perf has none for one that has ended. */
+static int perf_put_tracepoint(struct sonde_import_perf_put *put,
+			       const struct perf_put_event *event,
+			       const struct sonde_import_perf_record *record)
+{
+	const struct sonde_import_bytes *raw = &record->raw;
+	struct sonde_import_stream *stream;
+	uint8_t *end = NULL;
+	uint8_t *at;
+	uint32_t tid;
+
+	if (raw->left >= 8 && sonde_tracefs_plan_most(&event->plan, raw->left) +
+					      SONDE_TRACEFS_PLAN_SLACK <=
+				      sizeof(put->payload)) {
+		/* A copy: steps may read beyond it. */
+		memcpy(put->room, raw->at, raw->left);
+		end = sonde_tracefs_plan_run(&event->plan,
+					     (const uint8_t *)put->room,
+					     raw->left, put->payload);
+	}
+	if (!end) {
+		put->unread++;
+		return 0;
+	}
+	memcpy(&tid, raw->at + 4, sizeof(tid));
+	stream = perf_put_stream(put, PUT_TRACEPOINTS, record->cpu,
+				 (int32_t)tid);
+	if (!stream)
+		return -ENOMEM;
+	at = sonde_out_event(&stream->out, event->id,
+			     (size_t)(end - put->payload));
+	if (at)
+		memcpy(at, put->payload, (size_t)(end - put->payload));
+	put->nr_chains += record->has_chain;
+	return sonde_import_output_look(stream);
+}
+
+static int perf_put_sample(struct sonde_import_perf_put *put,
+			   const struct sonde_import_perf_record *record)
+{
+	const struct perf_put_event *event =
+		&put->events[record->attr - put->perf->attrs];
+	struct sonde_import_stream *stream;
+
+	put->nr_cpuless += !record->has_cpu;
+	if (event->fate == PUT_RECORD)
+		return perf_put_tracepoint(put, event, record);
+	if (!event->id) {
+		put->nr_formatless++;
+		return 0;
+	}
+	stream = perf_put_stream(put, PUT_SAMPLES, record->cpu, record->tid);
+	if (!stream)
+		return -ENOMEM;
+	if (event->fate == PUT_TIME)
+		perf_put_time(put, event, record, &stream->out);
+	else
+		perf_put_other(put, event, record, &stream->out);
+	return sonde_import_output_look(stream);
+}
+
+/* Text that the file ends with belongs to no process: the kernel's modules. */
+static void perf_put_mapping(struct sonde_import_perf_put *put,
+			     struct sonde_out *out)
+{
+	struct sonde_perf_record *parsed = &put->parsed;
+	char build_id[2 * SONDE_PERF_BUILD_ID_MAX + 1];
+	const struct sonde_import_perf_build_id *known;
+
+	if (parsed->mapping.pid < 0)
+		return;
+	known = sonde_import_perf_build_id(put->perf, parsed->mapping.path);
+	if (!parsed->build_id_bytes && known) {
+		parsed->build_id_bytes = known->nr;
+		memcpy(parsed->build_id, known->bytes, known->nr);
+	}
+	sonde_hex_put(parsed->build_id, parsed->build_id_bytes, build_id);
+	sonde_statedump_emit_mapping(out, &parsed->mapping, build_id);
+}
+
+static void perf_put_began(struct sonde_import_perf_put *put,
+			   struct sonde_out *out)
+{
+	const int32_t numbers[2] = { put->parsed.pid, put->parsed.parent };
+	uint8_t *at = sonde_out_event(out, PUT_BEGAN, BEGAN_BYTES);
+
+	if (at)
+		memcpy(at, numbers, BEGAN_BYTES);
+}
+
+static int perf_put_named(struct sonde_import_perf_put *put,
+			  struct sonde_import_bytes body)
+{
+	struct sonde_statedump_task task = { .status = SONDE_STATUS_UNKNOWN };
+	struct sonde_import_stream *stream;
+	const char *name;
+
+	task.pid = task.vpid = (int32_t)sonde_import_bytes_u32(&body);
+	task.tid = task.vtid = (int32_t)sonde_import_bytes_u32(&body);
+	name = sonde_import_bytes_text(&body);
+	if (body.failed) {
+		put->unread++;
+		return 0;
+	}
+	(void)snprintf(task.name, sizeof(task.name), "%s", name);
+	stream = perf_put_stream(put, PUT_DUMP, 0, task.tid);
+	if (!stream)
+		return -ENOMEM;
+	sonde_statedump_emit_process(&stream->out, &task, 0, 0);
+	return sonde_import_output_look(stream);
+}
+
+/* What perf says at the end of a kernel that counts losses by event has been said
+ * where they were, as far as there were records behind them. */
+static int perf_put_lost(struct sonde_import_perf_put *put,
+			 const struct sonde_import_perf_record *record)
+{
+	bool is_tracepoint =
+		record->attr && record->attr->attr.type == PERF_TYPE_TRACEPOINT;
+	struct sonde_import_stream *stream =
+		perf_put_stream(put,
+				is_tracepoint ? PUT_TRACEPOINTS : PUT_SAMPLES,
+				record->cpu, record->tid);
+
+	if (!stream)
+		return -ENOMEM;
+	put->lost += put->parsed.lost;
+	return sonde_import_output_lose(stream, put->parsed.lost);
+}
+
+static int perf_put_parsed(struct sonde_import_perf_put *put,
+			   const struct sonde_import_perf_record *record)
+{
+	struct sonde_import_stream *stream;
+
+	if (put->parsed.kind == SONDE_PERF_SAMPLE)
+		return perf_put_sample(put, record);
+	if (put->parsed.kind == SONDE_PERF_LOST)
+		return perf_put_lost(put, record);
+	/* What perf found as it began is no beginning. */
+	if (put->parsed.kind == SONDE_PERF_OTHER ||
+	    (put->parsed.kind == SONDE_PERF_BEGAN && !record->ns))
+		return 0;
+	stream = perf_put_stream(put, PUT_SAMPLES, record->cpu, record->tid);
+	if (!stream)
+		return -ENOMEM;
+	if (put->parsed.kind == SONDE_PERF_MAPPED)
+		perf_put_mapping(put, &stream->out);
+	else
+		perf_put_began(put, &stream->out);
+	return sonde_import_output_look(stream);
+}
+
+static bool perf_put_is_data(const struct sonde_import_perf_piece *piece)
+{
+	return (piece->type == PERF_RECORD_MMAP ||
+		piece->type == PERF_RECORD_MMAP2) &&
+	       piece->misc & PERF_RECORD_MISC_MMAP_DATA;
+}
+
+int sonde_import_perf_put_record(struct sonde_import_perf_put *put,
+				 const struct sonde_import_perf_piece *piece,
+				 const struct sonde_import_perf_record *record)
+{
+	int rc = 0;
+
+	if (record->ns > put->last_ns)
+		put->last_ns = record->ns;
+	if (piece->type == PERF_RECORD_LOST_SAMPLES) {
+		struct sonde_import_bytes body = piece->body;
+
+		put->lost_said += sonde_import_bytes_u64(&body);
+		return 0;
+	}
+	if (perf_put_is_data(piece))
+		return 0;
+	if (!sonde_import_perf_parse(piece, record, put->room, &put->parsed)) {
+		put->unread++;
+		return 0;
+	}
+	if (piece->type == PERF_RECORD_COMM)
+		rc = perf_put_named(put, piece->body);
+	return rc ? rc : perf_put_parsed(put, record);
+}
+
+/* ---- the end ---- */
+
+static void perf_put_notes(const struct sonde_import_perf_put *put,
+			   struct sonde_import_report *report)
+{
+	const struct sonde_import_perf *perf = put->perf;
+
+	if (perf->is_unfinished)
+		sonde_import_note(report,
+				  "perf was killed, or still records: what it "
+				  "writes at its end is missing");
+	if (!perf->facts.has_clock)
+		sonde_import_note(report,
+				  "times are of perf's own clock, and have no "
+				  "date: perf record -k mono says it");
+	if (put->nr_cpuless)
+		sonde_import_note(report,
+				  "%llu samples don't say their CPU, and are "
+				  "shown as of CPU 0: perf record --sample-cpu "
+				  "says it",
+				  (unsigned long long)put->nr_cpuless);
+	if (put->nr_chains)
+		sonde_import_note(
+			report,
+			"the call chains of %llu tracepoints are left "
+			"out",
+			(unsigned long long)put->nr_chains);
+	if (put->nr_formatless)
+		sonde_import_note(
+			report,
+			"%llu records are left out: the file has no "
+			"format of their tracepoints that can be read",
+			(unsigned long long)put->nr_formatless);
+}
+
+/* Losses that no record tells of. */
+static void perf_put_rest_of_lost(struct sonde_import_perf_put *put)
+{
+	uint64_t rest = put->lost_said - put->lost;
+	struct sonde_import_stream *stream;
+
+	if (put->lost_said <= put->lost)
+		return;
+	stream = perf_put_stream(
+		put,
+		put->nr_ids[PUT_TRACEPOINTS] ? PUT_TRACEPOINTS : PUT_SAMPLES, 0,
+		0);
+	put->lost += rest;
+	if (stream)
+		(void)sonde_import_output_lose(stream, rest); /* it sticks */
+}
+
+int sonde_import_perf_put_finish(struct sonde_import_perf_put *put,
+				 struct sonde_import_report *report)
+{
+	int rc;
+
+	if (!put)
+		return 0;
+	perf_put_rest_of_lost(put);
+	perf_put_tell_stacks(put);
+	report->events = sonde_import_output_events(put->output);
+	report->lost = put->lost;
+	report->unread += put->unread;
+	perf_put_notes(put, report);
+	rc = sonde_import_output_close(put->output, put->last_ns);
+	perf_put_free(put);
+	return rc;
+}
