@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * convert.c - `sonde convert`: a copy of a trace whose metadata is in another
- * version of the format.
+ * version of the format. What other tracers have recorded is convert_foreign.c's.
  *
  * Stream files and index files are the same bytes in both versions. They are
  * copied with their holes, and share their blocks where the file system can.
@@ -26,6 +26,7 @@
 
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/convert_foreign.h"
 #include "cmd/newest.h"
 #include "cmd/options.h"
 #include "cmd/read_watch.h"
@@ -41,9 +42,11 @@
 
 static const char usage[] =
 	"sonde convert [--ctf 1.8|2] [-o DIR] [TRACE]\n"
+	"sonde convert [--ctf 1.8|2] [-o DIR] perf.data\n"
 	"\n"
 	"Copies a trace, with its metadata in another version of the Common\n"
-	"Trace Format. The events' bytes stay the same.\n";
+	"Trace Format. The events' bytes stay the same.\n"
+	"What perf has recorded becomes a trace, which all of Sonde's reports read.\n";
 
 enum option_value {
 	OPTION_CTF = 256,
@@ -52,7 +55,8 @@ enum option_value {
 /* clang-format off */
 static const struct sonde_option options[] = {
 	{ "ctf", OPTION_CTF, "VERSION", "1.8 2",
-	  "2 (default), or 1.8 for a trace that is in it already" },
+	  "2 (default), or 1.8 for a trace that is in it already; of perf's, "
+	  "1.8 is the default" },
 	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
 	  "where to (default: TRACE-ctf2)" },
 	{ 0 }
@@ -60,7 +64,7 @@ static const struct sonde_option options[] = {
 /* clang-format on */
 
 struct conversion {
-	int major; /* that is wanted: 1 or 2 */
+	int major; /* that is wanted: 1 or 2; 0: the default */
 	char from[PATH_MAX];
 	char to[PATH_MAX];
 	struct sonde_place place; /* `to`, to write in */
@@ -570,7 +574,7 @@ static int convert_read_options(int argc, char **argv,
 				struct conversion *conversion,
 				const char **ret_output)
 {
-	const char *version = "2";
+	const char *version = NULL;
 	const struct sonde_option_place places[] = {
 		{ OPTION_CTF, .value = &version },
 		{ 'o', .value = ret_output },
@@ -581,7 +585,8 @@ static int convert_read_options(int argc, char **argv,
 
 	if (status >= 0)
 		return status;
-	conversion->major = strcmp(version, "2") == 0 ? 2 : 1;
+	if (version)
+		conversion->major = strcmp(version, "2") == 0 ? 2 : 1;
 	if (conversion->major == 1 && strcmp(version, "1.8") != 0) {
 		sonde_complain("--ctf %.100s: use 1.8 or 2", version);
 		return SONDE_EXIT_USAGE;
@@ -608,12 +613,27 @@ static int choose_output(struct conversion *conversion)
 	return EXIT_FAILED;
 }
 
+/* 0, or -errno: said why. */
+static int convert_input(struct conversion *conversion, bool is_foreign)
+{
+	int error;
+
+	if (is_foreign)
+		return sonde_command_convert_foreign(
+			conversion->from, conversion->to,
+			conversion->major == 2 ? SONDE_CTF_2 : SONDE_CTF_1_8);
+	sonde_watch_begin("convert", true);
+	error = cmd_convert(conversion);
+	sonde_watch_end();
+	return error;
+}
+
 static int run(int argc, char **argv)
 {
-	static struct conversion conversion = { .major = 2,
-						.place = SONDE_PLACE_NONE };
+	static struct conversion conversion = { .place = SONDE_PLACE_NONE };
 	const char *output = NULL;
 	int status = convert_read_options(argc, argv, &conversion, &output);
+	bool is_foreign;
 	size_t length;
 
 	if (status >= 0)
@@ -621,15 +641,16 @@ static int run(int argc, char **argv)
 	length = strlen(conversion.from);
 	while (length > 1 && conversion.from[length - 1] == '/')
 		conversion.from[--length] = '\0';
+	is_foreign = sonde_command_is_foreign(conversion.from);
+	if (!conversion.major)
+		conversion.major = is_foreign ? 1 : 2;
 	if (output)
 		status = join(conversion.to, output, "") ? 0 : EXIT_FAILED;
 	else
 		status = choose_output(&conversion);
 	if (status)
 		return status;
-	sonde_watch_begin("convert", true);
-	status = cmd_convert(&conversion);
-	sonde_watch_end();
+	status = convert_input(&conversion, is_foreign);
 	if (status)
 		return status == -EINTR ? EXIT_STOPPED : EXIT_FAILED;
 	(void)puts(conversion.to);
@@ -640,7 +661,7 @@ const struct sonde_command sonde_command_convert = {
 	.name = "convert",
 	.run = run,
 	.brief = "TRACE",
-	.does = "to CTF 2",
+	.does = "to CTF 2; perf.data to CTF",
 	.usage = usage,
 	.options = options,
 	.notes = "Prints the name of the new directory.\n",

@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_convert.py - `sonde convert` of what perf has recorded: the same events,
+fields, stacks and losses as perf itself says there are; and a report on them.
+
+Some files are perf's own, of what this machine lets it record; one is made here,
+byte by byte, of the documented format."""
+
+import json
+import re
+import shutil
+import struct
+import subprocess
+
+from sonde import SONDE, Trace, build, check, install, run, scratch
+from harness import Skip, check_equal, main, test
+
+WORK = r"""
+#include <unistd.h>
+static volatile long sum;
+__attribute__((noinline)) void inner_work(void)
+{
+	for (int i = 0; i < 3000000; i++)
+		sum += i;
+}
+__attribute__((noinline)) void outer_work(void)
+{
+	for (int i = 0; i < 20; i++)
+		inner_work();
+	usleep(1000);
+}
+int main(void)
+{
+	for (int i = 0; i < 5; i++)
+		outer_work();
+	return 0;
+}
+"""
+
+
+def perf(*words, expect=0):
+    if not shutil.which("perf"):
+        raise Skip("no perf")
+    done = run("perf", *words)
+    if done.returncode != expect:
+        raise Skip(f"perf {words[0]}: {done.stderr[-200:]}")
+    return done
+
+
+def recorded(*words, command):
+    path = scratch() / "perf.data"
+    perf("record", "-q", "-o", path, *words, "--", command)
+    return path
+
+
+def convert(path, *words):
+    to = scratch() / "trace"
+    done = run(SONDE, "convert", path, "-o", to, *words)
+    check_equal(done.returncode, 0, done.stderr)
+    check_equal(done.stdout.strip(), str(to), "where it is")
+    return to, done.stderr
+
+
+def told(words):
+    events, lost = re.search(r"(\d+) events; (\d+) lost", words).groups()
+    return int(events), int(lost)
+
+
+def report(trace, *words):
+    done = run(SONDE, "report", *words, "--json", trace)
+    check_equal(done.returncode, 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+# ---- perf's own files ----
+
+def script(path, fields):
+    """What perf says of each sample, a line each."""
+    return [line.strip() for line in
+            perf("script", "-i", path, "-F", fields).stdout.splitlines()
+            if line.strip()]
+
+
+@test
+def switches_are_those_that_perf_script_shows():
+    path = recorded("-a", "-e", "sched:sched_switch", "-e",
+                    "sched:sched_wakeup", command=build(WORK, name="work"))
+    theirs = []
+    for line in script(path, "cpu,event,trace"):
+        found = re.match(r"\[(\d+)\]\s+sched:sched_switch: .*?prev_pid=(\d+) "
+                         r"prev_prio=(\d+) .* next_pid=(\d+) next_prio=(\d+)",
+                         line)
+        if found:
+            cpu, prev, prev_prio, nxt, next_prio = map(int, found.groups())
+            theirs.append((cpu, prev, prev_prio - 100, nxt, next_prio - 100))
+    if not theirs:
+        raise Skip("perf has recorded no switch")
+    trace, _ = convert(path)
+    ours = [(e.cpu, e["prev_tid"], e["prev_prio"], e["next_tid"],
+             e["next_prio"]) for e in Trace(trace).events("sched_switch")]
+    check_equal(sorted(ours), sorted(theirs), "switches")
+    names = {row["process"] for row in report(
+        trace, "cputop", "--limit", "1000")["processes"]}
+    check("work" in names, f"cputop knows {names}")
+
+
+@test
+def samples_have_the_stacks_and_times_of_perf_script():
+    path = recorded("-g", "-e", "cpu-clock", "-F", "999",
+                    command=build(WORK, "-g", "-O0",
+                                  "-fno-omit-frame-pointer", name="work"))
+    stacks = perf("script", "-i", path, "-F", "ip,sym").stdout.split("\n\n")
+    stacks = [stack.split() for stack in stacks if stack.strip()]
+    trace, words = convert(path)
+    check_equal(len(Trace(trace).events("sonde:sample")), len(stacks),
+                "samples")
+    check("don't say their CPU" in words and "have no date" in words, words)
+    codes = {row["code"]: row for row in report(
+        trace, "samples", "--limit", "1000")["codes"]}
+    for name in "inner_work", "outer_work", "main":
+        check_equal(codes[name]["samples"], sum(name in s for s in stacks),
+                    f"samples in or below {name}")
+    check_equal(codes["inner_work"]["self_ns"],
+                sum(s[1] == "inner_work" for s in stacks) * 1001001,
+                "time of inner_work")
+
+
+@test
+def a_pipe_says_the_same_as_a_file():
+    program = build(WORK, name="work")
+    path = scratch() / "pipe.data"
+    with open(path, "wb") as out:
+        done = subprocess.run(
+            ["perf", "record", "-q", "-o", "-", "-e", "cpu-clock", "-e",
+             "sched:sched_process_exit", "--", str(program)], stdout=out,
+            stderr=subprocess.PIPE) if shutil.which("perf") else None
+    if not done or done.returncode:
+        raise Skip("perf can't record here")
+    lines = script(path, "event")
+    trace, _ = convert(path, "--ctf", "2")
+    printed = run(SONDE, "print", "--json", trace).stdout.splitlines()
+    names = [json.loads(line).get("event") for line in printed]
+    for theirs, ours in (("cpu-clock", "sonde:sample"),
+                         ("sched_process_exit", "sched_process_exit")):
+        check_equal(names.count(ours), sum(theirs in line for line in lines),
+                    ours)
+
+
+# ---- one made by hand ----
+
+IP, TID, TIME, CPU, PERIOD, RAW = 1, 2, 4, 128, 256, 1024
+IDENTIFIER = 1 << 16
+SAMPLE, LOST, COMM, LOST_SAMPLES = 9, 2, 3, 13
+FORMAT = b"""name: sched_switch
+ID: 300
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;
+\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;
+\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;
+\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;
+\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;
+\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;
+\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;
+"""
+ASKED = IP | TID | TIME | CPU | PERIOD | RAW | IDENTIFIER
+
+
+def attr(kind, config, asked=ASKED, period=1):
+    # size, config, period, sample_type, read_format, flags: sample_id_all
+    head = struct.pack("<IIQQQQQ", kind, 112, config, period, asked, 0, 1 << 18)
+    return head + bytes(112 - len(head))
+
+
+def record(kind, body, misc=0):
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def tail(ns, cpu=0, identifier=1, pid=0, tid=0):
+    return struct.pack("<iiQIIQ", pid, tid, ns, cpu, 0, identifier)
+
+
+def switch(ns, cpu, prev, nxt):
+    raw = (struct.pack("<HBBi", 300, 0, 0, prev) + b"t%d" % prev).ljust(24, b"\0")
+    raw += struct.pack("<iiq", prev, 120, 1)
+    raw += (b"t%d" % nxt).ljust(16, b"\0") + struct.pack("<ii", nxt, 120)
+    raw += bytes(4)
+    return record(SAMPLE, struct.pack("<QQiiQIIQI", 1, 0, prev, prev, ns, cpu,
+                                      0, 1, len(raw)) + raw)
+
+
+def clock(ns, cpu, tid, period):
+    return record(SAMPLE, struct.pack("<QQiiQIIQI", 2, 0x401000, tid, tid, ns,
+                                      cpu, 0, period, 4) + bytes(4), misc=2)
+
+
+def formats():
+    def piece(text):
+        return struct.pack("<Q", len(text)) + text
+    return (b"\x17\x08\x44tracing0.6\0\0\x08" + struct.pack("<I", 4096)
+            + b"header_page\0" + piece(b"") + b"header_event\0" + piece(b"")
+            + struct.pack("<II", 0, 1) + b"sched\0" + struct.pack("<I", 1)
+            + piece(FORMAT) + struct.pack("<IIQ", 0, 0, 0))
+
+
+def handmade(records, features=None):
+    """A file of two events: sched_switch (id 1) and cpu-clock (id 2)."""
+    features = {1: formats(), 3: struct.pack("<I", 8) + b"far\0\0\0\0\0",
+                **(features or {})}
+    attrs = [attr(2, 300), attr(1, 0, period=1000000)]
+    ids_at = 104 + 2 * 128
+    head_attrs = b"".join(a + struct.pack("<QQ", ids_at + 8 * i, 8)
+                          for i, a in enumerate(attrs))
+    ids = struct.pack("<QQ", 1, 2)
+    data = b"".join(records)
+    data_at = ids_at + 16
+    bits = sum(1 << bit for bit in features)
+    head = (b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 128, 104, 256, data_at,
+                                      len(data), 0, 0)
+            + bits.to_bytes(32, "little"))
+    at = data_at + len(data) + 16 * len(features)
+    table, parts = b"", b""
+    for bit in sorted(features):
+        table += struct.pack("<QQ", at + len(parts), len(features[bit]))
+        parts += features[bit]
+    return head + head_attrs + ids + data + table + parts
+
+
+def written(content):
+    path = scratch() / "made.data"
+    path.write_bytes(content)
+    return path
+
+
+@test
+def times_cpus_and_losses_are_where_they_were():
+    wall = 1_700_000_000_000_000_000
+    day = struct.pack("<IIQQ", 1, 1, wall, 1000)
+    path = written(handmade([
+        record(COMM, struct.pack("<ii", 7, 7) + b"seven\0\0\0" + tail(0)),
+        switch(3000, 1, 0, 7),  # CPUs' rounds: not in the order of time
+        switch(2000, 0, 7, 0),
+        record(LOST, struct.pack("<QQ", 1, 5) + tail(3500, 1)),
+        switch(4000, 1, 7, 0),
+        clock(2500, 0, 7, 1000000),
+        # all that was lost: those five, and two that no record tells of
+        record(LOST_SAMPLES, struct.pack("<Q", 7) + tail(0)),
+    ], {29: day}))
+    trace, words = convert(path)
+    check_equal(told(words)[1], 7, words)
+    check("date" not in words, words)
+    read = Trace(trace)
+    check_equal([(e.cpu, e["prev_tid"], e["next_tid"])
+                 for e in read.events("sched_switch")],
+                [(0, 7, 0), (1, 0, 7), (1, 7, 0)], "switches")
+    check_equal(read.discarded(), 7, "lost")
+    shown = run(SONDE, "print", trace, "--json", "--filter",
+                '$event == "sched_switch"').stdout
+    check_equal([json.loads(line)["time_ns"] for line in shown.splitlines()
+                 if '"event": "sched_switch"' in line],
+                [wall + ns for ns in (1000, 2000, 3000)], "times")
+    sample = read.events("sonde:sample")
+    check_equal([(e["pid"], e["period"]) for e in sample], [(7, 1000000)],
+                "samples")
+
+
+@test
+def what_makes_no_sense_is_counted_and_the_rest_is_there():
+    whole = handmade([switch(2000, 0, 7, 0), record(SAMPLE, bytes(4)),
+                      switch(3000, 8192, 7, 0), switch(4000, 0, 7, 0)])
+    trace, words = convert(written(whole))
+    check("2 records or parts make no sense" in words, words)
+    check_equal(Trace(trace).count("sched_switch"), 2, "switches")
+
+
+@test
+def what_cannot_be_read_is_refused_with_the_remedy():
+    good = handmade([switch(2000, 0, 7, 0)])
+    for content, said in (
+            (b"2ELIFREP" + good[8:], "another byte order"),
+            (good[:60], "too short"),
+            (good[:200], "leads out of it"),
+            (good[:24] + struct.pack("<QQ", 104, 1 << 62) + good[40:],
+             "leads out of it"),
+            (handmade([record(81, bytes(8))]), "perf inject"),
+            (handmade([record(SAMPLE, struct.pack(
+                "<QQiiQIIQI", 2, 0, 1, 1, 0, 0, 0, 1, 4) + bytes(4))]),
+             "perf record -T")):
+        to = scratch() / "trace"
+        done = run(SONDE, "convert", written(content), "-o", to)
+        check_equal(done.returncode, 1, done.stderr)
+        check(said in done.stderr and "made.data" in done.stderr, done.stderr)
+        check(not to.exists(), f"{said}: something is left")
+
+
+install()
+main()
