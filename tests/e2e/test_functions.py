@@ -5,12 +5,10 @@ their counts are gcov's, and what doesn't pair is told. How long anything takes 
 not looked at."""
 
 import collections
-import gzip
 import json
-import pathlib
-import subprocess
 
-from sonde import SONDE, build, install, record, require, run, scratch
+from sonde import SONDE, build, install, record, run
+from called import gcov_counts, paired
 from harness import check, check_equal, main, test
 
 CALLS = r"""
@@ -162,30 +160,6 @@ def recorded(source, *flags, words=(), options=()):
     check_equal(recording.status, 0, recording.err)
     plain = run(program, *words)
     return recording, plain.stdout
-
-
-def gcov_counts(source):
-    """How often each function of the program is called, says gcov."""
-    require("gcov")
-    directory = scratch()
-    (directory / "counted.c").write_text(source)
-    subprocess.run(["gcc", "-O0", "--coverage", "counted.c", "-o", "counted"],
-                   cwd=directory, check=True)
-    subprocess.run(["./counted"], cwd=directory, check=True,
-                   stdout=subprocess.DEVNULL)
-    notes, = pathlib.Path(directory).glob("*.gcda")
-    subprocess.run(["gcov", "--json-format", notes.name], cwd=directory,
-                   check=True, stdout=subprocess.DEVNULL)
-    packed, = pathlib.Path(directory).glob("*.gcov.json.gz")
-    files = json.loads(gzip.decompress(packed.read_bytes()))["files"]
-    return {function["name"]: function["execution_count"]
-            for file in files for function in file["functions"]
-            if function["execution_count"]}
-
-
-def paired(report):
-    check_equal([report[key] for key in ("left", "open", "unbegun")],
-                [0, 0, 0], "not paired")
 
 
 @test
