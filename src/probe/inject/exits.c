@@ -110,7 +110,8 @@ static void consider(const struct search *s, uint64_t window, uint64_t address,
 	    found.address != window)
 		return;
 	for (unsigned int i = 0; i < found.nr_insns; i++)
-		is_in |= window + found.starts[i] == address;
+		is_in |= window + found.starts[i] == address &&
+			 (i < found.nr_trapped || !found.may_be_entered);
 	if (!is_in || exits_cost_of(&found) >= best->cost)
 		return;
 	best->cost = exits_cost_of(&found);
@@ -180,16 +181,6 @@ static int add_lead(struct search *s, uint64_t address,
 
 /* ---- the function ---- */
 
-static uint64_t exits_slot_of(const struct search *s,
-			      const struct sonde_insn *insn, uint64_t address)
-{
-	int32_t displacement;
-
-	memcpy(&displacement, code_at(s, address) + insn->rip_at,
-	       sizeof(displacement));
-	return address + insn->length + (uint64_t)(int64_t)displacement;
-}
-
 static int exits_look_at(struct search *s, uint64_t address,
 			 const struct sonde_insn *insn, const char **reason)
 {
@@ -207,7 +198,9 @@ static int exits_look_at(struct search *s, uint64_t address,
 	case SONDE_INSN_JUMP_INDIRECT:
 		if (insn->is_got_jump)
 			return add_lead(s, address, insn,
-					exits_slot_of(s, insn, address));
+					sonde_insn_slot(insn,
+							code_at(s, address),
+							address));
 		if (s->is_table || is_indexed(insn, code_at(s, address)))
 			return 0;
 		*reason = "it goes on at a place that only its data tells";
@@ -281,7 +274,6 @@ int sonde_exits_slot(const uint8_t *bytes, size_t nr, uint64_t address,
 {
 	struct sonde_insn insn;
 	size_t at = 0;
-	int32_t displacement;
 
 	if (sonde_insn_decode(bytes, nr, address, &insn))
 		return -ENOENT;
@@ -292,8 +284,6 @@ int sonde_exits_slot(const uint8_t *bytes, size_t nr, uint64_t address,
 	}
 	if (!insn.is_got_jump)
 		return -ENOENT;
-	memcpy(&displacement, bytes + at + insn.rip_at, sizeof(displacement));
-	*ret_slot =
-		address + at + insn.length + (uint64_t)(int64_t)displacement;
+	*ret_slot = sonde_insn_slot(&insn, bytes + at, address + at);
 	return 0;
 }

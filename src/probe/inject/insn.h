@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum sonde_insn_flow {
 	SONDE_INSN_NEXT,   /* goes on behind itself */
@@ -46,6 +47,16 @@ struct sonde_insn {
 /* 0, or -EINVAL: no instruction. `address` is where it runs. */
 int sonde_insn_decode(const uint8_t *bytes, size_t size, uint64_t address,
 		      struct sonde_insn *ret_insn);
+
+/* Which memory an operand relative to rip is; rip_at isn't 0. */
+static inline uint64_t sonde_insn_slot(const struct sonde_insn *insn,
+				       const uint8_t *bytes, uint64_t address)
+{
+	int32_t displacement;
+
+	memcpy(&displacement, bytes + insn->rip_at, sizeof(displacement));
+	return address + insn->length + (uint64_t)(int64_t)displacement;
+}
 
 /* Whether the instruction behind it is reached from it. */
 static inline bool sonde_insn_goes_on(const struct sonde_insn *insn)

@@ -176,16 +176,36 @@ static bool all_may_follow(const struct sonde_code_view *view, uint64_t address,
 	       !survey->backward;
 }
 
-static bool can_be_free(const struct sonde_code_view *view,
+/* No-ops at a function's very beginning, which its compiler was told to leave
+ * room with (-fpatchable-function-entry): neither an unwinder nor a table has a
+ * reason to lead among them. */
+static bool is_left_room(const struct sonde_code_view *view, uint64_t address,
+			 const struct taken *taken)
+{
+	struct sonde_insn first;
+
+	for (unsigned int i = 0; i < taken->nr; i++)
+		if (!taken->insns[i].is_nop)
+			return false;
+	return address == view->address ||
+	       (!decode_at(view, view->address, &first) && first.is_endbr &&
+		address == view->address + first.length);
+}
+
+static bool can_be_free(const struct sonde_code_view *view, uint64_t address,
 			const struct taken *taken, const struct survey *survey)
 {
+	bool is_entered_by_others =
+		(view->has_handlers || survey->unknown_jump) &&
+		!is_left_room(view, address, taken);
+
 	for (unsigned int i = 0; i + 1 < taken->nr; i++) {
 		enum sonde_insn_flow flow = taken->insns[i].flow;
 		if (flow == SONDE_INSN_CALL || flow == SONDE_INSN_CALL_INDIRECT)
 			return false;
 	}
-	return view->is_function && !view->has_handlers && survey->whole &&
-	       !survey->unknown_jump && !survey->targets;
+	return view->is_function && survey->whole && !survey->targets &&
+	       !is_entered_by_others;
 }
 
 /* Looks along the straight way: dead if all are written before any is read. */
@@ -216,6 +236,7 @@ static void judge(const struct sonde_code_view *view, const struct taken *taken,
 {
 	window->kind = SONDE_WINDOW_TRAP;
 	window->nr_insns = 1;
+	window->nr_trapped = 1;
 	window->nr_bytes = taken->insns[0].length;
 	if (!all_may_follow(view, window->address, taken, survey))
 		return;
@@ -225,13 +246,15 @@ static void judge(const struct sonde_code_view *view, const struct taken *taken,
 	window->kind = taken->nr == 1 || taken->starts[1] >= JUMP_BYTES ?
 			       SONDE_WINDOW_SINGLE :
 			       SONDE_WINDOW_PUNNED;
-	window->can_be_free = can_be_free(view, taken, survey);
+	window->can_be_free = can_be_free(view, window->address, taken, survey);
 	window->is_entered = survey->targets || !survey->whole;
+	window->may_be_entered = survey->unknown_jump;
 	for (unsigned int i = 1; i < taken->nr && taken->starts[i] < JUMP_BYTES;
 	     i++) {
 		unsigned int shift = 8u * (taken->starts[i] - 1u);
 		window->mask |= (uint32_t)0xff << shift;
 		window->value |= (uint32_t)INT3 << shift;
+		window->nr_trapped++;
 	}
 }
 

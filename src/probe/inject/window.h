@@ -13,7 +13,7 @@
  *		instruction in the pad: nothing need be known of who is where.
  *	FREE	several, any displacement: the function's branches are known
  *		and none leads inside, and no thread is inside (patch.h makes
- *		sure)
+ *		sure). Or no-ops that a function begins with
  *	TRAP	an int3 alone: the rest
  *
  * PUNNED needs address space at some places (place.h); where that lacks, FREE,
@@ -69,12 +69,16 @@ struct sonde_code_view {
 
 struct sonde_window {
 	enum sonde_window_kind kind;
-	bool can_be_free;    /* PUNNED: FREE would do, too */
-	bool is_entered;     /* a known branch leads inside, or may */
+	bool can_be_free; /* PUNNED: FREE would do, too */
+	bool is_entered;  /* a known branch leads inside, or may */
+	/* A jump by a table may lead to any of its instructions: to one that
+	 * is not among nr_trapped it goes by unseen. */
+	bool may_be_entered;
 	bool flags_are_dead; /* before the first instruction */
 	uint64_t address;    /* may be behind an endbr64 that was asked for */
 	uint8_t nr_bytes;    /* whole instructions; TRAP: of one */
 	uint8_t nr_insns;
+	uint8_t nr_trapped; /* of them, that begin within the jump's bytes */
 	uint8_t starts[SONDE_WINDOW_INSNS]; /* offsets; starts[0] is 0 */
 	uint8_t bytes[SONDE_WINDOW_BYTES];  /* as they were */
 	/* PUNNED: the displacement's bits under the mask are these */

@@ -215,6 +215,61 @@ static void a_call_inside_is_not_free(void **state)
 	assert_false(w.can_be_free);
 }
 
+static void no_ops_at_a_functions_begin_are_free(void **state)
+{
+	/* 0: five no-ops; 5: jmp *%rdx */
+	static const uint8_t code[] = {
+		0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe2
+	};
+	/* 0: inc %eax; 2: five no-ops; 7: jmp *%rdx */
+	static const uint8_t later[] = { 0xff, 0xc0, 0x90, 0x90, 0x90,
+					 0x90, 0x90, 0xff, 0xe2 };
+	/* 0: endbr64; 4: five no-ops; 9: jmp *%rdx */
+	static const uint8_t behind[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x90, 0x90,
+					  0x90, 0x90, 0x90, 0xff, 0xe2 };
+	/* 0: five no-ops; 5: jmp 2 */
+	static const uint8_t loop[] = {
+		0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0xfb
+	};
+	struct sonde_window w;
+
+	(void)state;
+	assert_int_equal(choose(code, sizeof(code), 0, &w), 0);
+	assert_int_equal(w.kind, SONDE_WINDOW_PUNNED);
+	assert_true(w.can_be_free);
+	assert_int_equal(choose(behind, sizeof(behind), 0, &w), 0);
+	assert_true(w.can_be_free);
+	assert_int_equal(choose(later, sizeof(later), 2, &w), 0);
+	assert_false(w.can_be_free);
+	assert_int_equal(choose(loop, sizeof(loop), 0, &w), 0);
+	assert_false(w.can_be_free);
+}
+
+static void what_a_table_may_lead_behind_the_jump_to_is_told(void **state)
+{
+	/* 0: mov $7,%eax; 5: pop %rcx; 6: ret; 7: jmp *%rdx */
+	static const uint8_t code[] = {
+		0xb8, 7, 0, 0, 0, 0x59, 0xc3, 0xff, 0xe2
+	};
+	const struct sonde_code_view view = {
+		.bytes = code,
+		.address = AT,
+		.size = sizeof(code),
+		.is_function = true,
+	};
+	struct sonde_window w;
+	const char *reason;
+
+	(void)state;
+	assert_int_equal(
+		sonde_window_choose_through(&view, AT, AT + 6, &w, &reason), 0);
+	assert_int_equal(w.nr_insns, 3);
+	assert_int_equal(w.nr_trapped, 1);
+	assert_true(w.may_be_entered);
+	assert_int_equal(choose(code, sizeof(code), 5, &w), 0);
+	assert_int_equal(w.nr_trapped, w.nr_insns);
+}
+
 static void what_cannot_be_probed_says_why(void **state)
 {
 	struct sonde_window w;
@@ -472,6 +527,9 @@ int main(void)
 		cmocka_unit_test(what_follows_a_jump_may_be_data),
 		cmocka_unit_test(an_indirect_jump_leaves_nothing_free),
 		cmocka_unit_test(a_call_inside_is_not_free),
+		cmocka_unit_test(no_ops_at_a_functions_begin_are_free),
+		cmocka_unit_test(
+			what_a_table_may_lead_behind_the_jump_to_is_told),
 		cmocka_unit_test(what_cannot_be_probed_says_why),
 		cmocka_unit_test(flags_are_dead_where_they_are_written_first),
 		cmocka_unit_test(a_far_place_is_refused),
