@@ -4,7 +4,8 @@
  * for each of so many turns, CPU time per call in nanoseconds, and what a reading
  * of the clock takes.
  *
- * Built bare, for gprof and uftrace (-pg), and with -finstrument-functions.
+ * Built bare, for gprof and uftrace (-pg), with -finstrument-functions, with room
+ * for a probe (-fpatchable-function-entry=5), and with -pg -mfentry.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -201,7 +201,8 @@ int sonde_command_prepare(struct sonde_record_options *options,
 		rc = sonde_command_find_program(options->program[0],
 						ret_start->program);
 	if (!rc)
-		rc = sonde_command_find_preload(options, ret_start->preload);
+		rc = sonde_command_find_preload(options, ret_start->program,
+						ret_start->preload);
 	if (*ret_start->preload)
 		ret_start->config.preload = ret_start->preload;
 	return rc;

@@ -40,11 +40,11 @@ int sonde_command_make_directory(const char *output, char *out, size_t size,
 void sonde_command_scratch_name(const char *kind, const char *folder,
 				char path[PATH_MAX]);
 
-/* The program's path, and that of what is preloaded into it (or unchanged). 0,
- * or an exit status. */
+/* The program's path, and that of what is preloaded into it (or unchanged): of
+ * `program`, which is that path. 0, or an exit status. */
 int sonde_command_find_program(const char *name, char path[PATH_MAX]);
 int sonde_command_find_preload(const struct sonde_record_options *options,
-			       char path[PATH_MAX]);
+			       const char *program, char path[PATH_MAX]);
 
 /* Opens a library of ours for good, and finds the functions in it. 0, or an exit
  * status: said why, with `who` before it. */

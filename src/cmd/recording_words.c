@@ -23,6 +23,7 @@
 #include "cmd/recording.h"
 #include "ring/layout.h"
 #include "session/census.h"
+#include "sys/program.h"
 
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
@@ -55,16 +56,25 @@ int sonde_command_find_program(const char *name, char path[PATH_MAX])
 }
 
 int sonde_command_find_preload(const struct sonde_record_options *options,
-			       char path[PATH_MAX])
+			       const char *program, char path[PATH_MAX])
 {
+	bool is_needed = options->session.has_hooks;
+	/* Functions that are compiled to call something when they begin, and
+	 * are recorded by probes: let it be ours, which does nothing. */
+	bool is_wanted =
+		options->nr_functions && options->program &&
+		sonde_program_names(program, "__fentry__") &&
+		!sonde_program_reason(sonde_program_look(AT_FDCWD, program));
 	int rc;
 
-	if (!options->session.has_hooks || options->session.attaches)
+	if (options->session.attaches || (!is_needed && !is_wanted))
 		return 0;
 	rc = sonde_launch_find_helper(&sonde_launch_preload,
 				      SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
 				      path);
-	if (!rc)
+	if (rc && !is_needed)
+		*path = '\0'; /* gprof's does as well, and takes longer */
+	if (!rc || !is_needed)
 		return 0;
 	if (rc == -EINVAL)
 		sonde_complain("%.200s: a blank or colon in its path keeps the "

@@ -4,7 +4,8 @@
  *
  * Each offset is compared with the file's size before it is used. A look reads
  * the head, the table of segments, the dynamic section and some of its strings:
- * a few kilobytes, and of a script its interpreter's.
+ * a few kilobytes, and of a script its interpreter's. What names are in it takes
+ * reading all of its strings.
  */
 #include "sys/program.h"
 
@@ -24,6 +25,8 @@
 #define NAME_BYTES  24u
 #define SCRIPTS_MAX 5 /* as the kernel */
 #define LINE_BYTES  256u
+#define PIECE_BYTES 4096u
+#define STRINGS_MAX (16u << 20)
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -42,7 +45,8 @@ struct look {
 	uint32_t nr;
 	Elf64_Phdr headers[HEADERS_MAX];
 	uint64_t strings; /* address of the dynamic section's; 0: none */
-	uint64_t flags;   /* DT_FLAGS_1 */
+	uint64_t strings_bytes;
+	uint64_t flags; /* DT_FLAGS_1 */
 	uint32_t nr_needed;
 	uint64_t needed[NEEDED_MAX]; /* offsets in `strings` */
 };
@@ -78,6 +82,8 @@ static void take_entry(struct look *look, const Elf64_Dyn *entry)
 {
 	if (entry->d_tag == DT_STRTAB)
 		look->strings = entry->d_un.d_ptr;
+	else if (entry->d_tag == DT_STRSZ)
+		look->strings_bytes = entry->d_un.d_val;
 	else if (entry->d_tag == DT_FLAGS_1)
 		look->flags = entry->d_un.d_val;
 	else if (entry->d_tag == DT_NEEDED && look->nr_needed < NEEDED_MAX)
@@ -167,27 +173,87 @@ static enum sonde_program_kind program_judge(struct look *look)
 				       SONDE_PROGRAM_FINE;
 }
 
-enum sonde_program_kind sonde_program_look_fd(int fd)
+/* FINE: its segments are known. */
+static enum sonde_program_kind program_read_head(struct look *look)
 {
-	struct look look = { .fd = fd };
 	struct stat st;
 	Elf64_Ehdr head;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    !program_read_at(fd, 0, &head, sizeof(head)) ||
+	if (fstat(look->fd, &st) || !S_ISREG(st.st_mode) ||
+	    !program_read_at(look->fd, 0, &head, sizeof(head)) ||
 	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    OWN_MACHINE == EM_NONE)
 		return SONDE_PROGRAM_UNKNOWN;
 	if (head.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    head.e_machine != OWN_MACHINE)
 		return SONDE_PROGRAM_MACHINE;
-	if (head.e_phentsize != sizeof(look.headers[0]) ||
+	if (head.e_phentsize != sizeof(look->headers[0]) ||
 	    head.e_phnum > HEADERS_MAX ||
-	    !program_read_at(fd, head.e_phoff, look.headers,
-			     head.e_phnum * sizeof(look.headers[0])))
+	    !program_read_at(look->fd, head.e_phoff, look->headers,
+			     head.e_phnum * sizeof(look->headers[0])))
 		return SONDE_PROGRAM_UNKNOWN;
-	look.nr = head.e_phnum;
-	return program_judge(&look);
+	look->nr = head.e_phnum;
+	return SONDE_PROGRAM_FINE;
+}
+
+enum sonde_program_kind sonde_program_look_fd(int fd)
+{
+	struct look look = { .fd = fd };
+	enum sonde_program_kind kind = program_read_head(&look);
+
+	return kind == SONDE_PROGRAM_FINE ? program_judge(&look) : kind;
+}
+
+/* ---- names ---- */
+
+/* In the table of strings, by pieces that overlap by the longest name. */
+static bool program_has_string(const struct look *look, const char *wanted,
+			       size_t length)
+{
+	uint64_t offset = program_offset_of(look, look->strings);
+	uint64_t left = look->strings_bytes < STRINGS_MAX ?
+				look->strings_bytes :
+				STRINGS_MAX;
+	char piece[PIECE_BYTES];
+
+	while (offset <= INT64_MAX && left >= length) {
+		size_t size =
+			left < sizeof(piece) ? (size_t)left : sizeof(piece);
+		ssize_t n = pread(look->fd, piece, size, (off_t)offset);
+
+		if (n < (ssize_t)length)
+			return false;
+		if (memmem(piece, (size_t)n, wanted, length))
+			return true;
+		offset += (size_t)n - length + 1;
+		left -= (size_t)n - length + 1;
+	}
+	return false;
+}
+
+bool sonde_program_names(const char *path, const char *symbol)
+{
+	struct look look = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+						      O_NONBLOCK) };
+	char wanted[SONDE_PROGRAM_SYMBOL_MAX + 2] = "";
+	size_t length = strlen(symbol);
+	const Elf64_Phdr *dynamic;
+	bool found = false;
+
+	if (look.fd < 0)
+		return false;
+	if (length <= SONDE_PROGRAM_SYMBOL_MAX &&
+	    program_read_head(&look) == SONDE_PROGRAM_FINE) {
+		/* The string before it ends with a NUL, too. */
+		memcpy(wanted + 1, symbol, length);
+		dynamic = find(&look, PT_DYNAMIC);
+		if (dynamic)
+			program_read_dynamic(&look, dynamic);
+		found = look.strings &&
+			program_has_string(&look, wanted, length + 2);
+	}
+	(void)close(look.fd); /* it was only read */
+	return found;
 }
 
 /* The interpreter's path, cut out of a line "#! path words"; NULL if it isn't

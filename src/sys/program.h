@@ -13,6 +13,8 @@
 #ifndef SYS_PROGRAM_H
 #define SYS_PROGRAM_H
 
+#include <stdbool.h>
+
 #include "base/port.h"
 
 enum sonde_program_kind {
@@ -30,6 +32,12 @@ SONDE_HIDDEN enum sonde_program_kind sonde_program_look(int dir,
 
 /* The same of an open file, borrowed; no script. */
 SONDE_HIDDEN enum sonde_program_kind sonde_program_look_fd(int fd);
+
+/* Whether its loader may look for a symbol of that name, of at most
+ * SONDE_PROGRAM_SYMBOL_MAX bytes: one that it takes from elsewhere, or has. False
+ * also of what isn't understood, and of scripts. */
+#define SONDE_PROGRAM_SYMBOL_MAX 62u
+SONDE_HIDDEN bool sonde_program_names(const char *path, const char *symbol);
 
 /* Why a program of this kind can't take it; NULL if it can, or needs none. */
 SONDE_HIDDEN const char *sonde_program_reason(enum sonde_program_kind kind);

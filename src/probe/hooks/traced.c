@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "probe/hooks/idle.h"
 #include "probe/inject/code.h"
 #include "probe/inject/exits.h"
 #include "probe/inject/inject.h"
@@ -271,6 +272,7 @@ static int follow_entry(struct making *m)
 		return traced_refuse(m, back);
 	m->entry = window.address; /* behind an endbr64 */
 	spec.address = spec.window = m->entry;
+	spec.is_idle = sonde_hooks_idle_call(m->process, m->entry);
 	return traced_add(m, &spec);
 }
 

@@ -411,11 +411,14 @@ static void put_copy(struct work *w, unsigned int i, bool *ret_goes_on)
 {
 	const struct sonde_window *window = w->request->window;
 	uint64_t from = window->address + window->starts[i];
-	struct sonde_moved moved;
-	int rc = sonde_relocate(window->bytes + window->starts[i],
-				(size_t)window->nr_bytes - window->starts[i],
-				from, here(w), &moved);
+	struct sonde_moved moved = { .goes_on = true };
+	int rc = 0;
 
+	if (i || !window->is_idle)
+		rc = sonde_relocate(window->bytes + window->starts[i],
+				    (size_t)window->nr_bytes -
+					    window->starts[i],
+				    from, here(w), &moved);
 	if (rc) {
 		fail(w, rc);
 		return;

@@ -9,7 +9,8 @@
  *			lahf; seto; push %rax	unless the flags are dead
  *			condition (expr/jit): false falls through
  *	back_k:		pop all; lea 128(%rsp),%rsp
- *		at copies[i]: the instruction, made to run here
+ *		at copies[i]: the instruction, made to run here (nothing, if
+ *			it is idle)
  *	jmp behind the window
  *
  *	out of line, per probe with a condition (one without has this in line):

@@ -305,12 +305,14 @@ static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		rc = choose(p, spec->window, address, error, &window);
 		if (rc)
 			return rc;
+		window.is_idle = spec->is_idle && spec->window == address;
 		site = site_around(p, window.address);
 	} else if (!site) {
 		rc = choose(p, address, 0, error, &window);
 		if (rc)
 			return rc;
 		address = window.address; /* behind an endbr64 */
+		window.is_idle = spec->is_idle;
 		site = site_around(p, address);
 	}
 	rc = site ? probes_renew(p, site, spec, error) :

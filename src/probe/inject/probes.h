@@ -38,7 +38,8 @@ struct sonde_probe_spec {
 	/* agent.h; 0 for all else than functions' calls */
 	uint32_t role, call, frame, gives;
 	uint64_t function;
-	bool is_filtered;                          /* likewise */
+	bool is_filtered; /* likewise */
+	bool is_idle;     /* the instruction there does nothing: it isn't run */
 	const struct sonde_publish_filter *filter; /* copied */
 	const struct sonde_program *condition;     /* NULL: always; copied */
 	bool breaks;

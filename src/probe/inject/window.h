@@ -75,6 +75,8 @@ struct sonde_window {
 	 * is not among nr_trapped it goes by unseen. */
 	bool may_be_entered;
 	bool flags_are_dead; /* before the first instruction */
+	bool is_idle;        /* its first instruction does nothing, as who
+				asks for a pad knows: the pad leaves it out */
 	uint64_t address;    /* may be behind an endbr64 that was asked for */
 	uint8_t nr_bytes;    /* whole instructions; TRAP: of one */
 	uint8_t nr_insns;

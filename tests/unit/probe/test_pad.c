@@ -103,6 +103,7 @@ __asm__(
 	"helper:\n mov (%rsp), %r11\n add %rcx, %rax\n ret\n"
 	"helper2:\n mov (%rsp), %r10\n xor %rcx, %rdx\n ret\n"
 	"taken:\n lea 7(%rax), %rax\n ret\n"
+	"nothing:\n ret\n"
 	".data\n .balign 16\n"
 	"words:\n .quad 0x1122334455667788, 0x99aabbccddeeff00, 3, 4\n"
 	"pointer:\n .quad helper\n pointer2:\n .quad taken\n"
@@ -147,6 +148,7 @@ SEQUENCE("loops",
 	"loopne 6b\n jecxz 7f\n ud2\n 7: ret")
 SEQUENCE("tight loop", "mov $9, %ecx\n 1: loop 1b\n nop\n nop\n nop\n ret")
 SEQUENCE("calls", "call helper\n add %rax, %rdx\n call helper2\n ret")
+SEQUENCE("idle call", "call nothing\n mov %rcx, %rax\n ret")
 SEQUENCE("indirect calls",
 	"lea helper(%rip), %rax\n call *%rax\n nop\n push %r12\n"
 	"lea pointer(%rip), %r12\n call *(%r12)\n call *16(%r12)\n pop %r12\n"
@@ -610,6 +612,34 @@ static void only_true_conditions_hit(void **state)
 	assert_int_equal(count_hits("2600041922031327"), 0);
 }
 
+static void a_call_that_does_nothing_is_not_made(void **state)
+{
+	const struct sonde_pad_probe hit = { .index = 9 };
+	const struct sequence *s = sequences;
+	struct test_probe t = { 0 };
+	const char *reason;
+
+	(void)state;
+	while (strcmp(s->name, "idle call") != 0)
+		assert_true(++s < sequences_end);
+	const struct sonde_code_view view = {
+		.bytes = s->begin,
+		.address = (uint64_t)(uintptr_t)s->begin,
+		.size = (size_t)(s->end - s->begin),
+		.is_function = true,
+	};
+	assert_int_equal(sonde_window_choose(&view, view.address, &t.window,
+					     &reason),
+			 0);
+	t.window.is_idle = true;
+	t.place = take_place(&t.window);
+	hit_count = 0;
+	compare_all(s, &t, &hit, 1);
+	assert_int_equal(hit_count, SONDE_ARRAY_SIZE(beginnings));
+	assert_int_equal(t.pad.copies[0], t.pad.way_back);
+	take_out(&t);
+}
+
 static int group_setup(void **state)
 {
 	struct sigaction trap = { .sa_sigaction = on_trap,
@@ -638,6 +668,7 @@ int main(void)
 		cmocka_unit_test(probes_inside_a_window_share_its_pad),
 		cmocka_unit_test(conditions_leave_no_trace),
 		cmocka_unit_test(only_true_conditions_hit),
+		cmocka_unit_test(a_call_that_does_nothing_is_not_made),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, NULL);
