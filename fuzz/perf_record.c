@@ -12,10 +12,10 @@
 
 static void check_frames(const struct sonde_perf_record *record)
 {
-	FUZZ_CHECK(record->nr <= SONDE_STACKS_DEPTH_MAX);
-	FUZZ_CHECK(record->end <= SONDE_STACK_STRANGE);
-	for (uint32_t i = 0; i < record->nr; i++) {
-		uint64_t upper = record->frames[i] >> 48;
+	FUZZ_CHECK(record->chain.nr <= SONDE_STACKS_DEPTH_MAX);
+	FUZZ_CHECK(record->chain.end <= SONDE_STACK_STRANGE);
+	for (uint32_t i = 0; i < record->chain.nr; i++) {
+		uint64_t upper = record->chain.frames[i] >> 48;
 
 		FUZZ_CHECK(!upper || upper == 0x8000 || upper == 0xffff ||
 			   upper == 0xbfff);

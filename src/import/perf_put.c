@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/utsname.h>
 
 #include "base/hex.h"
@@ -214,20 +213,6 @@ static int perf_put_describe_dump(struct sonde_import_perf_put *put)
 	return rc;
 }
 
-static int perf_put_make_stacks(struct sonde_import_perf_put *put)
-{
-	/* Of which as much is used as there are stacks. */
-	void *map = mmap(NULL, sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX),
-			 PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (map == MAP_FAILED)
-		return -errno;
-	put->stacks = map;
-	put->stacks->depth = SONDE_STACKS_DEPTH_MAX;
-	return 0;
-}
-
 /* ---- what becomes of an event ---- */
 
 static bool perf_put_is_clock(const struct perf_event_attr *attr)
@@ -381,9 +366,7 @@ static void perf_put_free(struct sonde_import_perf_put *put)
 {
 	for (size_t i = 0; i < PUT_NR_CLASSES; i++)
 		free(put->streams[i]);
-	if (put->stacks)
-		(void)munmap(put->stacks,
-			     sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX));
+	sonde_callstacks_free(put->stacks);
 	sonde_callstacks_fini(&put->told);
 	free(put->events);
 	free(put);
@@ -401,9 +384,8 @@ int sonde_import_perf_put_new(const struct sonde_import_perf *perf,
 		return sonde_import_fail(error, rc, "no memory left");
 	put->perf = perf;
 	put->events = calloc(perf->nr + 1, sizeof(*put->events));
-	if (put->events)
-		rc = perf_put_make_stacks(put);
-	if (!rc)
+	put->stacks = sonde_callstacks_new();
+	if (put->events && put->stacks)
 		rc = perf_put_open(put, config);
 	if (!rc)
 		rc = perf_put_classes(put);
@@ -477,11 +459,7 @@ static void perf_put_tell_stacks(struct sonde_import_perf_put *put)
 
 static uint32_t perf_put_stack(struct sonde_import_perf_put *put)
 {
-	const struct sonde_perf_record *parsed = &put->parsed;
-
-	return parsed->nr ? sonde_stacks_keep(put->stacks, parsed->frames,
-					      parsed->nr, parsed->end) :
-			    0;
+	return sonde_callstacks_keep(put->stacks, &put->parsed.chain);
 }
 
 static void perf_put_time(struct sonde_import_perf_put *put,

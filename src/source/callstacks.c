@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/port.h"
 #include "types/desc.h"
@@ -20,6 +21,62 @@ struct callstack {
 	uint32_t nr, end;
 	uint64_t frames[SONDE_STACKS_DEPTH_MAX];
 };
+
+struct sonde_stacks *sonde_callstacks_new(void)
+{
+	struct sonde_stacks *stacks =
+		mmap(NULL, sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX),
+		     PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (stacks == MAP_FAILED)
+		return NULL;
+	stacks->depth = SONDE_STACKS_DEPTH_MAX;
+	return stacks;
+}
+
+void sonde_callstacks_free(struct sonde_stacks *stacks)
+{
+	if (stacks)
+		(void)munmap(stacks,
+			     sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX));
+}
+
+static uint64_t callstacks_frame(uint64_t address, bool is_kernel,
+				 bool is_exact)
+{
+	if (!is_exact)
+		return address;
+	return is_kernel ? address & ~SONDE_FRAME_KERNEL_EXACT :
+			   address | SONDE_FRAME_EXACT;
+}
+
+bool sonde_callstacks_add(struct sonde_callstacks_chain *chain,
+			  uint64_t address, bool is_kernel, bool is_exact)
+{
+	/* Nobody called the first function of a thread. */
+	if (!address)
+		return false;
+	if (address >> 48 != (is_kernel ? 0xffff : 0)) {
+		chain->end = SONDE_STACK_BROKEN;
+		return false;
+	}
+	if (chain->nr == SONDE_STACKS_DEPTH_MAX) {
+		chain->end = SONDE_STACK_DEEP;
+		return false;
+	}
+	chain->frames[chain->nr++] =
+		callstacks_frame(address, is_kernel, is_exact);
+	return true;
+}
+
+uint32_t sonde_callstacks_keep(struct sonde_stacks *stacks,
+			       const struct sonde_callstacks_chain *chain)
+{
+	return chain->nr ? sonde_stacks_keep(stacks, chain->frames, chain->nr,
+					     chain->end) :
+			   0;
+}
 
 void sonde_callstacks_fini(struct sonde_callstacks *told)
 {

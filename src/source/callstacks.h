@@ -24,6 +24,29 @@
 #include "source/statedump/packets.h"
 #include "types/build.h"
 
+/* Room for stacks as deep as there are; NULL: no memory. As much of it is used
+ * as there are stacks. */
+struct sonde_stacks *sonde_callstacks_new(void);
+/* NULL is fine. */
+void sonde_callstacks_free(struct sonde_stacks *stacks);
+
+/* A stack in the making, of what the kernel gives: its own frames, then a
+ * program's. Zeros are none; `frames` needn't be. */
+struct sonde_callstacks_chain {
+	uint32_t nr;
+	enum sonde_stacks_end end;
+	uint64_t frames[SONDE_STACKS_DEPTH_MAX];
+};
+
+/* `is_exact`: an instruction is there, or else a call returns there. False: the
+ * chain ends before it, and why is in `end`: it is 0, the caller of what has none;
+ * no code can be there; or there is no room. */
+bool sonde_callstacks_add(struct sonde_callstacks_chain *chain,
+			  uint64_t address, bool is_kernel, bool is_exact);
+/* Its number (ring/stacks.h); 0: it has no frames, or no room. */
+uint32_t sonde_callstacks_keep(struct sonde_stacks *stacks,
+			       const struct sonde_callstacks_chain *chain);
+
 /* What was told of one image's. Zeros are nothing. */
 struct sonde_callstacks {
 	uint32_t first; /* all below were told */

@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "ring/stacks.h"
+#include "source/callstacks.h"
 #include "source/statedump/model.h"
 
 /* A ring's data: with the page before it, what a user may lock for each CPU
@@ -30,7 +30,7 @@
 
 struct sonde_perf_config {
 	uint32_t cpu;
-	pid_t pid; /* it, and what it starts from then on; -1: everybody */
+	pid_t pid;      /* it, and what it starts from then on; -1: everybody */
 	uint32_t hz;
 	bool no_kernel; /* not while a thread is in the kernel */
 };
@@ -71,10 +71,7 @@ struct sonde_perf_record {
 	int32_t pid, tid;
 	int32_t parent; /* of one that BEGAN; 0: it executed a program */
 	uint64_t lost;
-	/* Of a SAMPLE, innermost first, as stacks.h has them; kernel's first. */
-	uint32_t nr;
-	enum sonde_stacks_end end;
-	uint64_t frames[SONDE_STACKS_DEPTH_MAX];
+	struct sonde_callstacks_chain chain; /* of a SAMPLE */
 	/* Of what was MAPPED; the path is in the record. */
 	struct sonde_statedump_mapping mapping;
 	uint8_t build_id[SONDE_PERF_BUILD_ID_MAX];

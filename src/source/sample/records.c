@@ -47,24 +47,14 @@ _Static_assert(sizeof(struct perf_mapped) == 64, "the kernel's");
 
 #define PERF_FIRST_MARK ((uint64_t)PERF_CONTEXT_MAX) /* and those above */
 
-/* As frames are told apart: the first one of each half is where an instruction
- * is, others where a call returns to. */
-static uint64_t perf_frame(uint64_t address, bool is_kernel, bool is_exact)
-{
-	if (!is_exact)
-		return address;
-	return is_kernel ? address & ~SONDE_FRAME_KERNEL_EXACT :
-			   address | SONDE_FRAME_EXACT;
-}
-
-/* A program's chain may lead anywhere: it ends where no code can be. */
+/* The first frame of each half is where an instruction is, others where a call
+ * returns to. A program's chain may lead anywhere: it ends where no code can be. */
 static void perf_take_chain(const struct perf_sample *sample,
-			    struct sonde_perf_record *to)
+			    struct sonde_callstacks_chain *to)
 {
 	bool is_kernel = false;
 	bool is_exact = true;
 
-	to->end = SONDE_STACK_WHOLE;
 	for (uint64_t i = 0; i < sample->nr; i++) {
 		uint64_t address = sample->addresses[i];
 
@@ -73,15 +63,8 @@ static void perf_take_chain(const struct perf_sample *sample,
 			is_kernel = address == (uint64_t)PERF_CONTEXT_KERNEL;
 			continue;
 		}
-		if (address >> 48 != (is_kernel ? 0xffff : 0)) {
-			to->end = SONDE_STACK_BROKEN;
+		if (!sonde_callstacks_add(to, address, is_kernel, is_exact))
 			return;
-		}
-		if (to->nr == SONDE_STACKS_DEPTH_MAX) {
-			to->end = SONDE_STACK_DEEP;
-			return;
-		}
-		to->frames[to->nr++] = perf_frame(address, is_kernel, is_exact);
 		is_exact = false;
 	}
 	/* As many as were asked for. */
@@ -99,7 +82,7 @@ static bool perf_parse_sample(const struct perf_sample *sample, size_t size,
 	to->pid = (int32_t)sample->pid;
 	to->tid = (int32_t)sample->tid;
 	to->ns = sample->ns;
-	perf_take_chain(sample, to);
+	perf_take_chain(sample, &to->chain);
 	return true;
 }
 
@@ -187,7 +170,7 @@ bool sonde_perf_parse(const void *record, size_t size,
 	const struct perf_event_header *head = record;
 	struct perf_tail tail;
 
-	memset(ret_record, 0, offsetof(struct sonde_perf_record, frames));
+	memset(ret_record, 0, offsetof(struct sonde_perf_record, chain.frames));
 	ret_record->build_id_bytes = 0;
 	if (size < sizeof(*head) || size != head->size)
 		return false;

@@ -29,7 +29,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/hex.h"
 #include "base/port.h"
@@ -191,9 +190,7 @@ static void sample_put(struct sample *sample, struct sample_cpu *cpu,
 	if (record->pid == sample->config.self[0] ||
 	    record->pid == sample->config.self[1])
 		return;
-	if (record->nr)
-		words[1] = sonde_stacks_keep(sample->stacks, record->frames,
-					     record->nr, record->end);
+	words[1] = sonde_callstacks_keep(sample->stacks, &record->chain);
 	at = sonde_out_event(&cpu->out, SONDE_SOURCE_FIRST_ID + SAMPLE_EVENT,
 			     SAMPLE_BYTES);
 	if (at)
@@ -451,9 +448,7 @@ static void sample_close(struct sonde_source *base)
 		sonde_out_fini(&sample->cpus[i].out);
 	sonde_out_fini(&sample->stacks_out);
 	sonde_callstacks_fini(&sample->told);
-	if (sample->stacks)
-		(void)munmap(sample->stacks,
-			     sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX));
+	sonde_callstacks_free(sample->stacks);
 	for (size_t i = 0; i < SAMPLE_NR_EVENTS; i++)
 		free(sample->descs[i]);
 	free(sample->cpus);
@@ -484,20 +479,6 @@ static int sample_try(struct sample *sample, struct sonde_source_error *error)
 		rc = sonde_perf_try(&config);
 	}
 	return rc ? sample_fail(rc, sample, error) : 0;
-}
-
-static int sample_make_stacks(struct sample *sample)
-{
-	/* Of which as much is used as there are stacks. */
-	void *map = mmap(NULL, sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX),
-			 PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (map == MAP_FAILED)
-		return -errno;
-	sample->stacks = map;
-	sample->stacks->depth = SONDE_STACKS_DEPTH_MAX;
-	return 0;
 }
 
 static int sample_make_cpus(struct sample *sample)
@@ -538,9 +519,8 @@ static int sample_open(const struct sonde_source_config *config,
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	sample->base.ops = &sonde_source_samples;
 	sample->config = *config;
-	rc = sample_make_cpus(sample);
-	if (!rc)
-		rc = sample_make_stacks(sample);
+	sample->stacks = sonde_callstacks_new();
+	rc = sample->stacks ? sample_make_cpus(sample) : -ENOMEM;
 	if (!rc)
 		rc = sample_make_descs(sample);
 	if (rc)

@@ -74,13 +74,13 @@ static void a_chain_is_the_kernels_then_the_programs(void **state)
 	assert_int_equal(record.pid, 7);
 	assert_int_equal(record.tid, 8);
 	assert_int_equal(record.ns, 99);
-	assert_int_equal(record.nr, 4);
-	assert_int_equal(record.end, SONDE_STACK_WHOLE);
-	assert_int_equal(record.frames[0],
+	assert_int_equal(record.chain.nr, 4);
+	assert_int_equal(record.chain.end, SONDE_STACK_WHOLE);
+	assert_int_equal(record.chain.frames[0],
 			 (KERNEL + 1) & ~SONDE_FRAME_KERNEL_EXACT);
-	assert_int_equal(record.frames[1], KERNEL + 2);
-	assert_int_equal(record.frames[2], 0x1000 | SONDE_FRAME_EXACT);
-	assert_int_equal(record.frames[3], 0x2000);
+	assert_int_equal(record.chain.frames[1], KERNEL + 2);
+	assert_int_equal(record.chain.frames[2], 0x1000 | SONDE_FRAME_EXACT);
+	assert_int_equal(record.chain.frames[3], 0x2000);
 }
 
 static void a_chain_ends_where_no_code_can_be(void **state)
@@ -93,8 +93,22 @@ static void a_chain_ends_where_no_code_can_be(void **state)
 	(void)state;
 	make_sample(&made, chain, 4);
 	assert_true(parse(&made, &record));
-	assert_int_equal(record.nr, 1);
-	assert_int_equal(record.end, SONDE_STACK_BROKEN);
+	assert_int_equal(record.chain.nr, 1);
+	assert_int_equal(record.chain.end, SONDE_STACK_BROKEN);
+}
+
+static void a_chain_ends_with_what_nobody_called(void **state)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x1000, 0,
+				   0x2000 };
+	struct sonde_perf_record record;
+	struct made made;
+
+	(void)state;
+	make_sample(&made, chain, 4);
+	assert_true(parse(&made, &record));
+	assert_int_equal(record.chain.nr, 1);
+	assert_int_equal(record.chain.end, SONDE_STACK_WHOLE);
 }
 
 static void a_deep_chain_is_cut(void **state)
@@ -108,8 +122,8 @@ static void a_deep_chain_is_cut(void **state)
 		chain[i] = i;
 	make_sample(&made, chain, 100);
 	assert_true(parse(&made, &record));
-	assert_int_equal(record.nr, SONDE_STACKS_DEPTH_MAX);
-	assert_int_equal(record.end, SONDE_STACK_DEEP);
+	assert_int_equal(record.chain.nr, SONDE_STACKS_DEPTH_MAX);
+	assert_int_equal(record.chain.end, SONDE_STACK_DEEP);
 }
 
 static void a_chain_longer_than_its_record_is_refused(void **state)
@@ -245,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_chain_is_the_kernels_then_the_programs),
 		cmocka_unit_test(a_chain_ends_where_no_code_can_be),
+		cmocka_unit_test(a_chain_ends_with_what_nobody_called),
 		cmocka_unit_test(a_deep_chain_is_cut),
 		cmocka_unit_test(a_chain_longer_than_its_record_is_refused),
 		cmocka_unit_test(a_mapping_has_its_file),
