@@ -40,8 +40,9 @@ static const struct context contexts[] = {
 	{ "cgroup", "the recorder, for each program; containers have one each",
 	  "none" },
 	{ "stack",
-	  "record --stack[=DEPTH]: the thread itself; of samples, the kernel",
-	  "4 bytes of each event of a program" },
+	  "record --stack[=DEPTH]: the thread itself; of kernel events and "
+	  "samples, the kernel",
+	  "4 bytes of each event; 8 with pid" },
 };
 
 static const char notes[] =

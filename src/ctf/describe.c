@@ -282,13 +282,18 @@ int sonde_schema_describe_class(struct sonde_schema *schema,
 
 /* ---- events ---- */
 
-/* The number of its call stack (ring/stacks.h), before the payload. */
+/* The number of its call stack (ring/stacks.h), before the payload; the kernel's
+ * have the process, too, without which the stack has no names. */
 static int add_stack_number(struct sonde_schema *schema,
+			    enum sonde_ctf_domain domain,
 			    struct sonde_stream_class *stream)
 {
-	static const struct part number = { "stack", 8 * SONDE_STACK_BYTES,
-					    SONDE_ROLE_NONE };
-	struct sonde_class *cls = structure(schema, &number, 1, 8);
+	static const struct part parts[] = {
+		{ "stack", 8 * SONDE_STACK_BYTES, SONDE_ROLE_NONE },
+		{ "pid", 32, SONDE_ROLE_NONE },
+	};
+	struct sonde_class *cls =
+		structure(schema, parts, domain == SONDE_CTF_KERNEL ? 2 : 1, 8);
 
 	stream->events[0]->scopes[SONDE_SCOPE_EVENT_CONTEXT] = cls;
 	return cls ? 0 : -ENOMEM;
@@ -340,7 +345,8 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
 			payload);
 	if (!err && sonde_desc_checksum(desc))
 		err = add_model_uri(schema, stream, desc);
-	return err || !has_stack ? err : add_stack_number(schema, stream);
+	return err || !has_stack ? err :
+				   add_stack_number(schema, domain, stream);
 }
 
 /* ---- as CTF 2 ---- */

@@ -123,7 +123,8 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 			      enum sonde_header_kind kind, const char *comment);
 
 /* The events of the class, added from now on, have a call stack's number (u32)
- * before their payload, as the context `stack`. */
+ * before their payload, as the context `stack`; the kernel's have the process
+ * (u32) behind it, as the context `pid`. */
 void sonde_ctf_trace_give_stacks(struct sonde_ctf_trace *trace,
 				 uint32_t class_id);
 

@@ -141,7 +141,7 @@ struct sonde_session_config {
 	enum sonde_ring_mode mode;
 	enum sonde_headers headers;
 	enum sonde_ctf_version ctf_version;
-	uint32_t stacks_depth; /* of programs' call stacks; 0: none */
+	uint32_t stacks_depth; /* of events' call stacks; 0: none */
 	uint64_t duration_us;  /* 0: no limit */
 	/* The trace is chunks; each ends at that size, after that time, or when
 	 * somebody wants it. */

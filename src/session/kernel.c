@@ -78,7 +78,7 @@ static int open_tracers(struct sonde_session_kernel *kernel,
 	if (config->rules->nr || config->nr_probes || !config->sample_hz)
 		rc = sonde_sources_open(config, kernel->config->source,
 					&kernel->set, error);
-	if (!rc && config->sample_hz)
+	if (!rc && (config->sample_hz || kernel->set.stacks))
 		rc = sonde_sources_sample(config, &kernel->set, error);
 	return rc;
 }
@@ -118,6 +118,7 @@ static int open_until(struct sonde_session_kernel *kernel,
 	ours.rules = kernel->config->until;
 	ours.nr_probes = 0;
 	ours.sample_hz = 0;
+	ours.stack_frames = 0;
 	ours.mode = SONDE_DISCARD;
 	ours.memory_bytes = UNTIL_BYTES;
 	ours.subbuf_bytes = 0;
@@ -125,6 +126,12 @@ static int open_until(struct sonde_session_kernel *kernel,
 	ours.session = ~config->session;
 	return sonde_sources_open(&ours, kernel->config->source, &kernel->until,
 				  error);
+}
+
+/* A stack is told once, as events come: not to each chunk, nor to a snapshot. */
+static bool may_have_stacks(const struct sonde_session_config *config)
+{
+	return config->mode == SONDE_DISCARD && !config->rotates;
 }
 
 static void describe_config(const struct sonde_session_kernel_setup *setup,
@@ -151,6 +158,9 @@ static void describe_config(const struct sonde_session_kernel_setup *setup,
 		.nr_probes = config->nr_probes,
 		.variables = config->variables,
 		.sample_hz = config->sample_hz,
+		.stack_frames = may_have_stacks(setup->config) ?
+					setup->config->stacks_depth :
+					0,
 	};
 	/* Others may have our numbers there: nobody is left out. */
 	if (!config->self && sonde_source_knows_pids())
@@ -223,6 +233,11 @@ static void note_lacks(const struct sonde_session_kernel *kernel)
 					   source->note);
 	}
 
+	if (kernel->setup.config->stacks_depth && kernel->config->rules->nr &&
+	    !may_have_stacks(kernel->setup.config))
+		sonde_summary_note(kernel->setup.summary,
+				   "kernel events have no call stacks: they "
+				   "are for --mode discard without --rotate");
 	if (!kernel->config->self && !sonde_source_knows_pids())
 		sonde_summary_note(kernel->setup.summary,
 				   "in a container (a PID namespace) the "
@@ -356,6 +371,7 @@ static int add_source(const struct sonde_session_kernel *kernel,
 		.comment = comment,
 		.name = source->ops->name,
 		.files = source->ops->name,
+		.has_stacks = source->has_stacks,
 	};
 
 	if (!is_trigger)

@@ -1113,8 +1113,8 @@ enum option_value {
 /* clang-format off */
 #define STACK_OPTION \
 	{ "stack", OPTION_STACK, "[=DEPTH]", NULL, \
-	  "with each event of a program its call stack, of so many frames at " \
-	  "most (default: 16)" }
+	  "with each event its call stack, of so many frames of the program at " \
+	  "most (default: 16); of kernel events, the kernel's part, too" }
 /* What is chosen of a program's events, and recorded or counted. */
 #define FILTER_OPTION \
 	{ "filter", OPTION_FILTER, "COND", NULL, \

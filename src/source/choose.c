@@ -18,6 +18,7 @@
 #include "expr/bind.h"
 #include "expr/expr.h"
 #include "source/available.h"
+#include "source/callstacks.h"
 #include "source/condition.h"
 
 /* What every kernel since 3.8 calls its first PID namespace. */
@@ -86,6 +87,7 @@ static int open_one(const struct sonde_source_ops *ops,
 	size_t used = strlen(set->name);
 	int rc;
 
+	ours.stacks = set->stacks;
 	ours.is_taken = set->nr ? is_taken : NULL; /* first: none is */
 	ours.ctx = set;
 	ours.only_best = only_best;
@@ -213,11 +215,49 @@ static int open_with_probes(const struct sonde_source_config *config,
 	return rc == -EINVAL ? rc : 0;
 }
 
+static int fail_stacks(struct sonde_source_error *error, int rc,
+		       const char *why)
+{
+	struct sonde_source_error reason = { "" };
+
+	(void)snprintf(reason.text, sizeof(reason.text), "%s", why);
+	return sonde_source_fail(error, rc,
+				 "--stack: kernel events have call stacks if "
+				 "they come from BPF: %.700s; without --stack "
+				 "they can be recorded",
+				 reason.text);
+}
+
+/* Nothing else has call stacks, so nothing else is tried. */
+static int open_with_stacks(const struct sonde_source_config *config,
+			    enum sonde_source_choice choice,
+			    struct sonde_sources *set,
+			    struct sonde_source_error *error)
+{
+	const struct sonde_source_rules *rules = config->rules;
+	int rc;
+
+	if (choice == SONDE_SOURCE_MODULES || choice == SONDE_SOURCE_TRACEFS)
+		return fail_stacks(error, -EOPNOTSUPP,
+				   "take --kernel-source bpf");
+	for (uint32_t i = 0; i < rules->nr; i++)
+		if (rules->rules[i].kind != SONDE_RULE_EVENT)
+			return fail_stacks(error, -EOPNOTSUPP,
+					   "probes by -k don't");
+	set->stacks = sonde_callstacks_new();
+	if (!set->stacks)
+		return sonde_source_fail(error, -ENOMEM, "no memory left");
+	rc = open_one(&sonde_source_bpf, config, false, set, error);
+	return is_lack(rc) ? fail_stacks(error, rc, error->text) : rc;
+}
+
 static int open_chosen(const struct sonde_source_config *config,
 		       enum sonde_source_choice choice,
 		       struct sonde_sources *set,
 		       struct sonde_source_error *error)
 {
+	if (config->stack_frames)
+		return open_with_stacks(config, choice, set, error);
 	if (config->nr_probes)
 		return open_with_probes(config, set, error);
 	switch (choice) {
@@ -238,6 +278,10 @@ int sonde_sources_sample(const struct sonde_source_config *config,
 			 struct sonde_sources *set,
 			 struct sonde_source_error *error)
 {
+	if (!set->stacks)
+		set->stacks = sonde_callstacks_new();
+	if (!set->stacks)
+		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	return open_one(&sonde_source_samples, config, false, set, error);
 }
 
@@ -410,6 +454,8 @@ void sonde_sources_close(struct sonde_sources *set)
 
 		source->ops->close(source);
 	}
+	sonde_callstacks_free(set->stacks);
+	set->stacks = NULL;
 	set->name[0] = '\0';
 }
 

@@ -6,7 +6,8 @@
  * loaded and this user may use them, but for what only tracefs has (probes of
  * programs). Without them BPF delivers the events it is best at, and
  * tracefs all others; if one of them can't be had here, the other delivers all,
- * and `note` says why. An event comes from one source only.
+ * and `note` says why. An event comes from one source only. Events with call stacks
+ * come from BPF alone, whatever else there is.
  */
 #ifndef SOURCE_CHOOSE_H
 #define SOURCE_CHOOSE_H
@@ -24,13 +25,14 @@ enum sonde_source_choice {
 
 struct sonde_sources {
 	uint32_t nr;
+	struct sonde_stacks *stacks; /* of all of them; NULL: none */
 	struct sonde_source *sources[SONDE_SOURCES_MAX];
 	char note[SONDE_SOURCE_TEXT]; /* what could not be had, or "" */
 	char name[40];                /* "bpf,tracefs" */
 };
 
 /*
- * Opens what is needed. config->is_taken and only_best are ours to set.
+ * Opens what is needed. config->is_taken, only_best and stacks are ours to set.
  * 0; -errno with *error and nothing open: none can, or a rule for events
  * matches none (-EINVAL).
  */
@@ -39,7 +41,8 @@ int sonde_sources_open(const struct sonde_source_config *config,
 		       struct sonde_sources *ret_set,
 		       struct sonde_source_error *error);
 
-/* Adds samples of what runs (config->sample_hz) to a set, which may be empty. */
+/* Adds samples of what runs (config->sample_hz), and what tells the call stacks of
+ * the set and names them, to a set, which may be empty. */
 int sonde_sources_sample(const struct sonde_source_config *config,
 			 struct sonde_sources *set,
 			 struct sonde_source_error *error);

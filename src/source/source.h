@@ -10,6 +10,8 @@
  *
  *	header	u16 id, u32 time; or u16 65535, u32 id, u64 time
  *	u32	the context `tid`: the thread that was running, 0 if idle
+ *	u32	with has_stacks: the number of its call stack (callstacks.h),
+ *	u32	and its process
  *	payload	packed, as the event's description says
  *
  * Ids are 1 + the event's index. Short times are the low 32 bits of the
@@ -22,7 +24,8 @@
  *	tracefs/	the kernel's own trace buffers, converted as they are read
  *	bpf/		our rings, written by BPF programs
  *	module/		our rings, written by our own kernel module (src/kmod)
- *	sample/		samples of what runs, by the kernel's perf events
+ *	sample/		samples of what runs, by the kernel's perf events; and,
+ *			of all sources, call stacks and what names them
  *	statedump/	not a tracer: the state of the system at an instant, as
  *			events
  *
@@ -51,6 +54,7 @@
 #include <sonde/abi.h>
 
 #include "ring/reader.h"
+#include "ring/stacks.h"
 #include "source/probes.h"
 #include "source/rules.h"
 
@@ -92,6 +96,11 @@ struct sonde_source_config {
 	struct sonde_source_variables *variables; /* of theirs; or NULL */
 	/* Samples of what runs, of each CPU and second; 0: none. */
 	uint32_t sample_hz;
+	/* Call stacks of events: so many frames of the program at most, and all
+	 * of the kernel's in reason; 0: none. Where they are kept, which is
+	 * choose.c's; NULL: none. "bpf" alone can have them. */
+	uint32_t stack_frames;
+	struct sonde_stacks *stacks;
 	/* Events another source delivers already; by the kernel's names. NULL:
 	 * none. */
 	bool (*is_taken)(void *ctx, const char *group, const char *name);
@@ -176,6 +185,7 @@ struct sonde_source {
 	const struct sonde_source_ops *ops;
 	/* What is counted as lost holds events that weren't asked for. */
 	bool loses_unwanted;
+	bool has_stacks; /* of its events, by their numbers; "samples" tells them */
 	/* Of config.memory_bytes, what no buffer is made of. */
 	uint64_t unused_bytes;
 	/* What it can't tell of all that was asked for; NULL: nothing. */

@@ -226,17 +226,38 @@ static uint64_t image_of(const struct sonde_source *source, uint64_t class_id)
 	return i << 32 | (uint32_t)class_id;
 }
 
-/* A process of a kernel's. */
-static uint64_t process_image(const struct sonde_source *source, uint64_t pid)
+uint64_t sonde_names_process(const struct sonde_source *source, uint64_t pid)
 {
 	return image_of(source, SONDE_NAMES_PROCESS | (uint32_t)pid);
 }
 
+/* Of the kernel's events that have call stacks. */
+static bool has_process(const struct sonde_event *event, uint64_t *ret_pid)
+{
+	struct sonde_field field;
+	struct sonde_value value;
+
+	if (!event->cls->scopes[SONDE_SCOPE_EVENT_CONTEXT] ||
+	    !sonde_names_kernel_is(event->stream->source) ||
+	    sonde_event_class_field(event->cls, SONDE_SCOPE_EVENT_CONTEXT,
+				    "pid", &field) ||
+	    sonde_event_value(event, &field, &value) ||
+	    value.kind > SONDE_KIND_INT)
+		return false;
+	*ret_pid = value.u;
+	return true;
+}
+
 uint64_t sonde_names_image(const struct sonde_event *event)
 {
+	uint64_t pid;
+
 	if (sonde_names_is_sample(event->cls))
-		return process_image(event->stream->source,
-				     sonde_names_event_number(event, "pid"));
+		return sonde_names_process(event->stream->source,
+					   sonde_names_event_number(event,
+								    "pid"));
+	if (has_process(event, &pid))
+		return sonde_names_process(event->stream->source, pid);
 	return image_of(event->stream->source, event->stream->cls->id);
 }
 
@@ -287,8 +308,9 @@ static int take_process_mapping(struct sonde_names *names,
 				const struct sonde_event *event)
 {
 	const struct look look = {
-		.image = process_image(event->stream->source,
-				       sonde_names_event_number(event, "pid")),
+		.image = sonde_names_process(event->stream->source,
+					     sonde_names_event_number(event,
+								      "pid")),
 		.since_ns =
 			is_dumped(event->cls) ? SONDE_TIME_MIN : event->time_ns,
 	};
@@ -305,9 +327,9 @@ static int take_begin(struct sonde_names *names,
 	if (SONDE_GROW(names->begins, names->nr_begins, names->begins_capacity))
 		return -ENOMEM;
 	names->begins[names->nr_begins++] = (struct begin){
-		.image = process_image(source,
-				       sonde_names_event_number(event, "pid")),
-		.parent = parent ? process_image(source, parent) : 0,
+		.image = sonde_names_process(
+			source, sonde_names_event_number(event, "pid")),
+		.parent = parent ? sonde_names_process(source, parent) : 0,
 		.time_ns = event->time_ns,
 	};
 	return 0;

@@ -58,6 +58,8 @@ bool sonde_names_has_mappings(const struct sonde_names *names);
 
 /* Of which image an event is: a number for sonde_names_code(). */
 uint64_t sonde_names_image(const struct sonde_event *event);
+/* Such a number of a process, of which a kernel's trace tells. */
+uint64_t sonde_names_process(const struct sonde_source *source, uint64_t pid);
 
 struct sonde_names_place {
 	uint64_t image;

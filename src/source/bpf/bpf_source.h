@@ -6,7 +6,9 @@
  *	events.c	what is selected: events, their descriptions, plans
  *	templates.c	tracepoints for which no program was written
  *	conditions.c	the users' conditions into the programs' code
- *	leave_out.c	those that are tested when records are read
+ *	leave_out.c	those that are tested when records are read; what is
+ *			delivered in place of what was written
+ *	stacks.c	frames behind records into numbers of call stacks
  *	object.c	the programs and maps: load, map, attach
  *	probes.c	those at the kernel's functions
  *	rings.c		the rings' memory and their readers
@@ -20,6 +22,7 @@
 #include "source/bpf/geometry.h"
 #include "source/bpf/load.h"
 #include "source/bpf/shared.h"
+#include "source/callstacks.h"
 #include "source/selected.h"
 #include "source/source.h"
 #include "source/timing.h"
@@ -34,9 +37,14 @@ extern const unsigned long sonde_bpf_programs_size;
 /* The same without room for conditions. */
 extern const unsigned char sonde_bpf_plain[];
 extern const unsigned long sonde_bpf_plain_size;
-/* That of a probe. */
+/* With it, and with call stacks (stacks.bpf.h). */
+extern const unsigned char sonde_bpf_stacks[];
+extern const unsigned long sonde_bpf_stacks_size;
+/* Those of a probe, without and with call stacks. */
 extern const unsigned char sonde_bpf_probe[];
 extern const unsigned long sonde_bpf_probe_size;
+extern const unsigned char sonde_bpf_probe_stacks[];
+extern const unsigned long sonde_bpf_probe_stacks_size;
 
 #define SONDE_BPF_LINKS_MAX    (SONDE_BPF_NR_EVENTS + SONDE_BPF_ANY_NR + 2)
 #define SONDE_BPF_TRACKED_MAX  32768u
@@ -57,6 +65,7 @@ struct bpf_any {
 };
 
 struct bpf_probe;
+struct bpf_own_code;
 
 /* At the cursor of a stream of which records are left out. */
 struct bpf_late {
@@ -67,7 +76,7 @@ struct bpf_late {
 
 struct bpf_stream {
 	struct sonde_ring_reader reader;
-	/* If events have conditions that are tested late: */
+	/* If what is delivered isn't what was written (has_copies): */
 	struct sonde_ring_chunk raw; /* what was peeked at, in the ring */
 	struct bpf_late late;
 	struct bpf_late ahead; /* behind that */
@@ -95,7 +104,10 @@ struct bpf_source {
 	bool has_entries;         /* any call's entry, and exit */
 	bool has_exits;
 	bool needs_spares;
-	bool has_late; /* an event with a condition tested late */
+	bool has_late;   /* an event with a condition tested late */
+	bool has_copies; /* that, or call stacks */
+	struct bpf_own_code *own_code; /* of the tracer (stacks.c) */
+	size_t nr_own_code, room_own_code;
 
 	/* the programs (object.c, conditions.c) */
 	struct sonde_btf btf; /* until they are loaded, if it was asked for */
@@ -178,10 +190,30 @@ int bpf_late_add(struct bpf_source *source, struct bpf_event *event,
 /* After the streams are known. */
 int bpf_late_init(struct bpf_source *source);
 size_t bpf_late_room(const struct bpf_source *source);
-/* What was peeked at becomes a copy of what is wanted of it: 1, -EPROTO, or
+/* What was peeked at becomes a copy of what is wanted of it, as it is in the
+ * trace: 1, -EPROTO, or
  * -ESTALE: a program was faster (overwrite mode). */
 int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 		  uint32_t cpu, struct sonde_ring_chunk *chunk);
+
+/* ---- stacks.c ---- */
+
+/* What is behind a record's payload. */
+struct bpf_frames {
+	uint32_t nr_kernel, nr_program;
+	bool is_lost;
+	const unsigned char *at; /* 8 bytes each */
+};
+
+/* Once the programs are attached. 0 or -ENOMEM. */
+int bpf_stacks_begin(struct bpf_source *source);
+void bpf_stacks_free(struct bpf_source *source);
+/* How many there are, by the word before the payload. False: it makes no sense. */
+bool bpf_stacks_parse(const struct bpf_source *source, uint32_t word,
+		      struct bpf_frames *ret_frames);
+/* Of their stack, which is kept; 0: it has none, or no room. */
+uint32_t bpf_stacks_number(const struct bpf_source *source,
+			   const struct bpf_frames *frames);
 
 /* ---- object.c ---- */
 

@@ -293,16 +293,20 @@ static void bound_texts(struct bpf_source *source)
 {
 	struct sonde_source_config *config = &source->config;
 	uint32_t most = source->geometry.subbuf_bytes / 8;
+	uint32_t room = source->geometry.subbuf_bytes - SUBBUF_REST;
 	uint32_t texts;
 
+	if (config->stacks)
+		room -= SONDE_BPF_STACK_HEAD +
+			8 * (SONDE_BPF_KERNEL_FRAMES + config->stack_frames);
 	if (config->string_bytes > most)
 		config->string_bytes = most;
 	if (config->buffer_bytes > most)
 		config->buffer_bytes = most;
 	texts = STRINGS_OF_A_RECORD * config->string_bytes +
 		BUFFERS_OF_A_RECORD * config->buffer_bytes;
-	if (texts > source->geometry.subbuf_bytes - SUBBUF_REST)
-		texts = source->geometry.subbuf_bytes - SUBBUF_REST;
+	if (texts > room)
+		texts = room;
 	source->consts[SONDE_BPF_STRING_BYTES] =
 		config->string_bytes ? config->string_bytes : 1;
 	source->consts[SONDE_BPF_BUFFER_BYTES] = config->buffer_bytes;

@@ -10,10 +10,14 @@
  * made from: the 8 bytes that a longer header takes are fewer than those of a
  * record that was left out.
  *
+ * Where events have call stacks all records are copied, too: the numbers of the
+ * stacks come in place of their frames (stacks.c), and take less.
+ *
  * Accounts: what was left out was not wanted, and is in no count. Of what was
  * lost or overwritten unread, nobody can tell any more; all of it counts.
  *
- * Cost: about 100 ns for each record, for sources with such a condition only.
+ * Cost: about 100 ns for each record, for sources with such a condition, or with
+ * call stacks, only.
  */
 #include "source/bpf/bpf_source.h"
 
@@ -30,10 +34,33 @@ struct record {
 	uint64_t time;
 	const struct sonde_condition *condition; /* its event's */
 	const unsigned char *payload;
-	size_t size; /* of the payload */
+	size_t size;  /* of the payload */
+	uint32_t pid; /* with call stacks, as what follows */
+	struct bpf_frames frames;
 };
 
 /* ---- what a record holds ---- */
+
+static size_t frames_bytes(const struct record *record)
+{
+	return 8 *
+	       ((size_t)record->frames.nr_kernel + record->frames.nr_program);
+}
+
+/* What is behind the payload, which is told by what is before it. */
+static bool read_frames(const struct bpf_source *source, size_t room,
+			struct record *record)
+{
+	const unsigned char *before = record->payload - SONDE_BPF_STACK_HEAD;
+	uint32_t word;
+
+	memcpy(&word, before, 4);
+	memcpy(&record->pid, before + 4, 4);
+	if (!bpf_stacks_parse(source, word, &record->frames))
+		return false;
+	record->frames.at = record->payload + record->size;
+	return frames_bytes(record) <= room - record->size;
+}
 
 /* Returns the record's bytes, or 0 if it isn't one. `last` is the time of the
  * one before. */
@@ -41,23 +68,26 @@ static size_t read_record(const struct bpf_source *source,
 			  const unsigned char *at, size_t room, uint64_t last,
 			  struct record *ret)
 {
+	size_t extra = source->config.stacks ? SONDE_BPF_STACK_HEAD : 0;
 	size_t head = SONDE_HEAD_LARGE;
 	uint32_t low;
 
-	if (room < head + 4)
+	if (room < head + 4 + extra)
 		return 0;
+	ret->frames = (struct bpf_frames){ .at = NULL };
 	memcpy(&ret->id, at, 2);
 	memcpy(&low, at + 2, 4);
 	ret->time = last + (uint32_t)(low - (uint32_t)last);
 	if (ret->id == SONDE_LARGE_ESCAPE) {
 		head = SONDE_HEAD_LARGE_FULL;
-		if (room < head + 4 || low >= SONDE_LARGE_ESCAPE)
+		if (room < head + 4 + extra || low >= SONDE_LARGE_ESCAPE)
 			return 0;
 		ret->id = (uint16_t)low;
 		memcpy(&ret->time, at + 6, 8);
 	}
 	head += 4;
 	memcpy(&ret->tid, at + head - 4, 4);
+	head += extra;
 	ret->payload = at + head;
 	if (ret->id < SONDE_SOURCE_FIRST_ID || ret->time < last ||
 	    ret->id - SONDE_SOURCE_FIRST_ID >= source->nr_events)
@@ -66,7 +96,36 @@ static size_t read_record(const struct bpf_source *source,
 	if (!sonde_condition_payload(ret->condition, ret->payload, room - head,
 				     &ret->size))
 		return 0;
-	return head + ret->size;
+	if (extra && !read_frames(source, room - head, ret))
+		return 0;
+	return head + ret->size + frames_bytes(ret);
+}
+
+/* ---- what becomes of it ---- */
+
+/* What comes between the thread and the payload. */
+static void late_put_stack(const struct bpf_source *source,
+			   struct sonde_packer *packer,
+			   const struct record *record)
+{
+	uint32_t number;
+
+	if (!source->config.stacks)
+		return;
+	number = bpf_stacks_number(source, &record->frames);
+	memcpy(packer->at, &number, 4);
+	memcpy(packer->at + 4, &record->pid, 4);
+	packer->at += SONDE_BPF_STACK_HEAD;
+}
+
+static void late_put_record(const struct bpf_source *source,
+			    struct sonde_packer *packer,
+			    const struct record *record)
+{
+	(void)sonde_packer_head(packer, record->id, record->time, record->tid);
+	late_put_stack(source, packer, record);
+	memcpy(packer->at, record->payload, record->size);
+	packer->at += record->size;
 }
 
 /* ---- chunks ---- */
@@ -106,7 +165,9 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 		size_t bytes = read_record(source, data + at, chunk->size - at,
 					   late.read, &record);
 
-		if (!bytes || !sonde_packer_fits(&packer, record.size))
+		if (!bytes ||
+		    !sonde_packer_fits(&packer,
+				       record.size + SONDE_BPF_STACK_HEAD))
 			return -EPROTO;
 		at += bytes;
 		late.read = record.time;
@@ -115,10 +176,7 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 			late.dropped++;
 			continue;
 		}
-		memcpy(sonde_packer_head(&packer, record.id, record.time,
-					 record.tid),
-		       record.payload, record.size);
-		packer.at += record.size;
+		late_put_record(source, &packer, &record);
 	}
 	late.written = packer.last;
 	chunk->data = stream->copy;
@@ -133,7 +191,8 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 
 size_t bpf_late_room(const struct bpf_source *source)
 {
-	return source->geometry.subbuf_bytes + SONDE_PACKER_HEAD_MAX;
+	return source->geometry.subbuf_bytes + SONDE_PACKER_HEAD_MAX +
+	       SONDE_BPF_STACK_HEAD;
 }
 
 static int leave_out_bind(struct bpf_event *event, const char *text)
@@ -150,7 +209,7 @@ int bpf_late_init(struct bpf_source *source)
 {
 	int rc = 0;
 
-	if (!source->has_late)
+	if (!source->has_copies)
 		return 0;
 	for (uint32_t i = 0; i < source->nr_events && !rc; i++)
 		if (!source->events[i].late)

@@ -497,7 +497,7 @@ static int choose_programs(struct bpf_source *source)
 {
 	unsigned char *plain;
 
-	if (source->consts[SONDE_BPF_NR_CONDS])
+	if (source->consts[SONDE_BPF_NR_CONDS] || source->config.stacks)
 		return 0;
 	plain = malloc(sonde_bpf_plain_size);
 	if (!plain)

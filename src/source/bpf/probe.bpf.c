@@ -134,6 +134,7 @@ static __attribute__((noinline)) int record(void *ctx, uint64_t decided)
 			only_assign(ctx, cpu);
 		return 0;
 	}
+	keep_ctx(&p, ctx);
 	to = head(&p, CONST(PROBE_ID), READ(cpu->tid), &size);
 	(void)probe_write(ctx, to);
 	commit(&p, size + CONST(PROBE_BYTES));

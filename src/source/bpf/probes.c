@@ -475,12 +475,18 @@ static int probe_fail(const struct bpf_probe *probe,
 				 probe->is->function, why);
 }
 
-/* A run of no-ops to write code to. */
-static struct probe_code gap_of_probe(unsigned char *image, uint32_t mark,
-				      uint32_t nr)
+/* The compiled program, with call stacks or without. */
+static size_t probe_image_size(const struct bpf_source *source)
 {
-	unsigned char *at =
-		bpf_condition_place(image, sonde_bpf_probe_size, mark, nr);
+	return source->config.stacks ? sonde_bpf_probe_stacks_size :
+				       sonde_bpf_probe_size;
+}
+
+/* A run of no-ops to write code to. */
+static struct probe_code gap_of_probe(unsigned char *image, size_t size,
+				      uint32_t mark, uint32_t nr)
+{
+	unsigned char *at = bpf_condition_place(image, size, mark, nr);
 
 	/* sections are aligned in the file, and so is its copy */
 	return (struct probe_code){ .insns = (void *)at,
@@ -511,12 +517,13 @@ static void put_probe_condition(struct probe_code *code,
 static int fill_gaps(const struct bpf_source *source,
 		     const struct bpf_probe *probe, unsigned char *image)
 {
+	const size_t size = probe_image_size(source);
 	struct probe_code tests =
-		gap_of_probe(image,
+		gap_of_probe(image, size,
 			     SONDE_BPF_PROBE_MARK + program_of(probe->is),
 			     SONDE_BPF_PROBE_DECIDE);
-	struct probe_code puts = gap_of_probe(image, SONDE_BPF_PROBE_WRITE_MARK,
-					      SONDE_BPF_PROBE_WRITE);
+	struct probe_code puts = gap_of_probe(
+		image, size, SONDE_BPF_PROBE_WRITE_MARK, SONDE_BPF_PROBE_WRITE);
 	uint32_t consts[SONDE_BPF_NR_CONSTS];
 	uint32_t bytes = 0;
 
@@ -530,7 +537,7 @@ static int fill_gaps(const struct bpf_source *source,
 	consts[SONDE_BPF_PROBE_COUNTS] =
 		probe->is->passes || probe->is->live != NULL;
 	consts[SONDE_BPF_PROBE_ASSIGNS] = assigns_variables(probe->is);
-	bpf_object_patch(source, consts, image, sonde_bpf_probe_size);
+	bpf_object_patch(source, consts, image, size);
 	return tests.err ? tests.err : puts.err;
 }
 
@@ -623,7 +630,9 @@ static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 				  "returns can be recorded on Linux 6.10 and "
 				  "later, whose programs can keep to a CPU "
 				  "(bpf_preempt_disable)");
-	memcpy(image, sonde_bpf_probe, sonde_bpf_probe_size);
+	memcpy(image,
+	       source->config.stacks ? sonde_bpf_probe_stacks : sonde_bpf_probe,
+	       probe_image_size(source));
 	rc = fill_gaps(source, probe, image);
 	if (rc == -E2BIG || rc == -EOPNOTSUPP)
 		return probe_fail(probe, error, -EOPNOTSUPP,
@@ -636,7 +645,7 @@ static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 					  "the kernel");
 	if (!rc)
 		rc = sonde_bpf_load_open(&probe->load, "sonde_probe", image,
-					 sonde_bpf_probe_size);
+					 probe_image_size(source));
 	if (!rc)
 		rc = share_maps(source, probe->load.object);
 	if (!rc)
@@ -761,7 +770,7 @@ int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 
 	if (!source->config.nr_probes)
 		return 0;
-	image = malloc(sonde_bpf_probe_size);
+	image = malloc(probe_image_size(source));
 	if (!image)
 		return sonde_source_fail(error, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; !rc && i < source->config.nr_probes; i++) {

@@ -35,6 +35,7 @@ char sonde_license[] SEC("license") = "Dual MIT/GPL";
 		if (COND_OF(event)) {                                          \
 			if (!enter_staged(&p_, (cpu), (max)))                  \
 				break;                                         \
+			keep_ctx(&p_, (ctx));                                  \
 			to_ = staged(&p_);                                     \
 			head_ = fill(to_, (ctx));                              \
 			if (test(COND_OF(event), to_, tid_))                   \
@@ -45,6 +46,7 @@ char sonde_license[] SEC("license") = "Dual MIT/GPL";
 		}                                                              \
 		if (!enter(&p_, (cpu), (max)))                                 \
 			break;                                                 \
+		keep_ctx(&p_, (ctx));                                          \
 		to_ = head(&p_, CONST(ID + (event)), tid_, &head_);            \
 		head_ += fill(to_, (ctx));                                     \
 		if ((max) > 32)                                                \
@@ -631,6 +633,7 @@ INLINE uint64_t any_put(uint8_t *to, uint64_t kind, uint64_t *ctx,
                                                                      \
 		if (!any_enter(&p, &tid))                            \
 			return 0;                                    \
+		keep_ctx(&p, ctx);                                   \
 		to = staged(&p);                                     \
 		ANY_STEP(n, 0);                                      \
 		ANY_STEP(n, 1);                                      \

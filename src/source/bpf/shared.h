@@ -228,6 +228,7 @@ enum sonde_bpf_const {
 	SONDE_BPF_PROBE_BYTES,   /* its payload, */
 	SONDE_BPF_PROBE_COUNTS,  /* its hits are counted, */
 	SONDE_BPF_PROBE_ASSIGNS, /* and change variables */
+	SONDE_BPF_STACK_FRAMES,  /* of the program's in a call stack, at most */
 	SONDE_BPF_ID,            /* by event; 0: not selected */
 	SONDE_BPF_COND = SONDE_BPF_ID + SONDE_BPF_NR_EVENTS, /* as in a plan */
 	SONDE_BPF_NR_CONSTS = SONDE_BPF_COND + SONDE_BPF_NR_EVENTS,
@@ -288,6 +289,12 @@ enum sonde_bpf_any_kind {
 #define SONDE_BPF_ANY_ID   0
 #define SONDE_BPF_ANY_COND 1
 #define SONDE_BPF_ANY_ARG  2 /* and more, by argument */
+
+/* Call stacks (stacks.bpf.h): what is of them before the payload, and how many
+ * frames of the kernel there are at most, the tracer's own among them. */
+#define SONDE_BPF_STACK_HEAD    8u
+#define SONDE_BPF_KERNEL_FRAMES 40u
+#define SONDE_BPF_STACK_LOST    (1u << 31) /* the kernel didn't give its frames */
 
 /* Of every record but those with texts: header, tid and payload. */
 #define SONDE_BPF_HEAD_MAX (SONDE_HEAD_LARGE_FULL + 4u)

@@ -104,7 +104,26 @@ static void bpf_close(struct sonde_source *base)
 	bpf_object_free(source);
 	bpf_rings_free(source);
 	bpf_events_free(source);
+	bpf_stacks_free(source);
 	free(source);
+}
+
+/* Which conditions are put into; without any, object.c takes others. */
+static int copy_image(struct bpf_source *source)
+{
+	const unsigned char *from = sonde_bpf_programs;
+	size_t size = sonde_bpf_programs_size;
+
+	if (source->config.stacks) {
+		from = sonde_bpf_stacks;
+		size = sonde_bpf_stacks_size;
+	}
+	source->image = malloc(size);
+	if (!source->image)
+		return -ENOMEM;
+	memcpy(source->image, from, size);
+	source->image_size = size;
+	return 0;
 }
 
 static int prepare(struct bpf_source *source, struct sonde_source_error *error)
@@ -124,14 +143,14 @@ static int prepare(struct bpf_source *source, struct sonde_source_error *error)
 		source->consts[SONDE_BPF_SELF_1] =
 			(uint32_t)source->config.self[1];
 	source->consts[SONDE_BPF_SELF_0] = (uint32_t)source->config.self[0];
-	source->image = malloc(sonde_bpf_programs_size);
-	if (!source->image)
-		return -ENOMEM;
-	memcpy(source->image, sonde_bpf_programs, sonde_bpf_programs_size);
-	source->image_size = sonde_bpf_programs_size;
-	rc = bpf_events_select(source, error);
+	source->consts[SONDE_BPF_STACK_FRAMES] = source->config.stack_frames;
+	source->base.has_stacks = source->config.stacks != NULL;
+	rc = copy_image(source);
+	if (!rc)
+		rc = bpf_events_select(source, error);
 	if (rc)
 		return rc;
+	source->has_copies = source->has_late || source->config.stacks;
 	/* Spares come last: without them, there are that many fewer. */
 	if (!source->needs_spares || source->consts[SONDE_BPF_IS_OVERWRITE]) {
 		source->geometry.total -= source->geometry.nr_spares;
@@ -222,6 +241,8 @@ static int bpf_start(struct sonde_source *base, pid_t root,
 	rc = bpf_object_attach(source, error);
 	if (!rc && source->consts[SONDE_BPF_IS_TREE])
 		rc = bpf_tree_seed(source, root, error);
+	if (!rc)
+		rc = bpf_stacks_begin(source);
 	if (rc) {
 		bpf_object_detach(source);
 		return rc;
@@ -306,7 +327,7 @@ static int bpf_peek(struct sonde_source *base, uint32_t index,
 	if (stream->is_empty)
 		return 0;
 	rc = sonde_ring_peek(&stream->reader, ret_chunk);
-	if (rc == 1 && source->has_late)
+	if (rc == 1 && source->has_copies)
 		rc = bpf_late_peek(source, stream, index / SONDE_BPF_LEVELS,
 				   ret_chunk);
 	return rc;
@@ -327,10 +348,10 @@ static void bpf_advance(struct sonde_source *base, uint32_t index,
 		stream->delivered += chunk->events - stream->at;
 		stream->at = chunk->events;
 	}
-	if (source->has_late)
+	if (source->has_copies)
 		stream->late = stream->ahead;
 	sonde_ring_advance(&stream->reader,
-			   source->has_late ? &stream->raw : chunk);
+			   source->has_copies ? &stream->raw : chunk);
 	if (!source->consts[SONDE_BPF_IS_OVERWRITE])
 		sonde_ring_release(&stream->reader);
 }

@@ -106,6 +106,10 @@ struct place {
 	uint64_t last; /* the record before's, or earlier */
 	uint32_t level;
 	bool is_full; /* `at` is a place that is never read */
+#ifdef SONDE_BPF_STACKS
+	void *ctx; /* NULL: no frames of the kernel */
+	uint8_t *stack_head;
+#endif
 };
 
 /* A function of the kernel's, without arguments; as helpers are called. */
@@ -275,6 +279,11 @@ VERIFIED_ONCE bool open_next(struct sonde_ring *ring, uint64_t ts)
 
 /* ---- records ---- */
 
+#include "source/bpf/stacks.bpf.h"
+
+/* What is before the payload, at most. */
+#define HEAD_MAX (SONDE_BPF_HEAD_MAX + STACK_HEAD)
+
 /* Done, whether or not anything was committed. */
 INLINE void leave(struct place *p)
 {
@@ -292,6 +301,7 @@ INLINE bool choose(struct place *p, struct sonde_bpf_cpu *cpu)
 {
 	guard();
 	p->cpu = cpu;
+	keep_ctx(p, 0);
 	p->level = READ(cpu->nest);
 	if (unlikely(p->level >= SONDE_BPF_LEVELS)) {
 		if (READ(cpu->on))
@@ -316,7 +326,7 @@ INLINE bool choose(struct place *p, struct sonde_bpf_cpu *cpu)
  */
 INLINE uint8_t *find(struct place *p, uint32_t max)
 {
-	uint64_t least = SONDE_SUBBUF_SLACK + SONDE_BPF_HEAD_MAX + max;
+	uint64_t least = SONDE_SUBBUF_SLACK + HEAD_MAX + max + STACK_ROOM;
 	struct sonde_ring *ring = p->ring;
 	uint64_t offset;
 	uint8_t *base;
@@ -381,7 +391,7 @@ INLINE bool enter_staged(struct place *p, struct sonde_bpf_cpu *cpu,
 	return false;
 }
 
-/* Header and tid; where the payload goes. `size` is of both. */
+/* Header and tid; where the payload goes. `size` is of all before that. */
 INLINE uint8_t *head(struct place *p, uint16_t id, uint32_t tid,
 		     uint32_t *ret_size)
 {
@@ -393,17 +403,20 @@ INLINE uint8_t *head(struct place *p, uint16_t id, uint32_t tid,
 		PUT32(p->at + 2, id);
 		PUT64(p->at + 6, ts);
 		PUT32(p->at + 14, tid);
-		*ret_size = SONDE_HEAD_LARGE_FULL + 4;
-		return p->at + SONDE_HEAD_LARGE_FULL + 4;
+		keep_stack_head(p, p->at + SONDE_BPF_HEAD_MAX);
+		*ret_size = HEAD_MAX;
+		return p->at + HEAD_MAX;
 	}
 	PUT64(p->at, id | ts << 16);
 	PUT32(p->at + 6, tid);
-	*ret_size = SONDE_HEAD_LARGE + 4;
-	return p->at + SONDE_HEAD_LARGE + 4;
+	keep_stack_head(p, p->at + SONDE_HEAD_LARGE + 4);
+	*ret_size = SONDE_HEAD_LARGE + 4 + STACK_HEAD;
+	return p->at + SONDE_HEAD_LARGE + 4 + STACK_HEAD;
 }
 
 INLINE void commit(struct place *p, uint32_t size)
 {
+	size += put_stack(p, size);
 	set_w(p->ring, p->w + ((uint64_t)size << SONDE_W_REST_SHIFT) + 1);
 	leave(p);
 }
@@ -420,7 +433,7 @@ INLINE void look_ahead(const struct place *p, uint32_t size)
 
 INLINE uint8_t *staged(struct place *p)
 {
-	return p->at + SONDE_BPF_HEAD_MAX;
+	return p->at + HEAD_MAX;
 }
 
 INLINE void finish(struct place *p, uint16_t id, uint32_t tid, uint32_t bytes)
@@ -438,7 +451,8 @@ INLINE void finish(struct place *p, uint16_t id, uint32_t tid, uint32_t bytes)
 	PUT32(p->at + 2, id);
 	PUT64(p->at + 6, ts);
 	PUT32(p->at + 14, tid);
-	commit(p, SONDE_BPF_HEAD_MAX + bytes);
+	keep_stack_head(p, p->at + SONDE_BPF_HEAD_MAX);
+	commit(p, HEAD_MAX + bytes);
 }
 
 #endif /* SOURCE_BPF_WRITER_H */

@@ -29,9 +29,10 @@ static struct perf_event_attr perf_attr(const struct sonde_perf_config *config)
 	return (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(struct perf_event_attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.config = config->hz ? PERF_COUNT_SW_CPU_CLOCK :
+				       PERF_COUNT_SW_DUMMY,
 		.sample_freq = config->hz,
-		.freq = 1,
+		.freq = config->hz != 0,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CALLCHAIN,
 		.sample_max_stack = SONDE_STACKS_DEPTH_MAX,

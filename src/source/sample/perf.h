@@ -31,7 +31,7 @@
 struct sonde_perf_config {
 	uint32_t cpu;
 	pid_t pid;      /* it, and what it starts from then on; -1: everybody */
-	uint32_t hz;
+	uint32_t hz;    /* 0: no samples, only what names need */
 	bool no_kernel; /* not while a thread is in the kernel */
 };
 

@@ -8,11 +8,14 @@
  *			`stack` is the number of its call stack, `period` how
  *			much of the CPU's time it stands for, in nanoseconds
  *	sonde:stack, sonde:stacks_lost	as of programs (source/callstacks.h), of
- *			image 0
+ *			image 0: those of samples, and of other sources' events
  *	sonde:began	{pid, parent}: a process by a fork; parent 0: it executes
  *			a program, and nothing is mapped that was
  *	sonde:mapping	{pid, begin, end, offset, flags, path, build_id}: a file
  *			with code, from then on
+ *
+ * Without samples (sample_hz 0) it tells the others: the kernel has an event for
+ * that (PERF_COUNT_SW_DUMMY).
  *
  * One stream for each CPU, of packets in memory that are made in each round, and
  * one for the stacks, which are the same for all. Frames are found by frame
@@ -74,7 +77,7 @@ struct sample {
 	uint32_t nr_cpus;
 	struct sample_cpu *cpus;
 	struct sonde_out stacks_out;
-	struct sonde_stacks *stacks;
+	struct sonde_stacks *stacks; /* borrowed */
 	struct sonde_callstacks told;
 	bool is_identity; /* the session's clock is the samples' */
 	struct sonde_timing timing;
@@ -316,6 +319,9 @@ static void sample_stream(const struct sonde_source *base, uint32_t index,
 static int sample_peek(struct sonde_source *base, uint32_t stream,
 		       struct sonde_ring_chunk *ret_chunk)
 {
+	/* Other sources' events, which were read before, have some, too. */
+	if (stream == sample_of(base)->nr_cpus)
+		sample_tell_stacks(sample_of(base));
 	return sonde_out_peek(sample_out(base, stream), ret_chunk);
 }
 
@@ -370,12 +376,15 @@ static void sample_close_rings(struct sample *sample)
 static int sample_fail(int rc, const struct sample *sample,
 		       struct sonde_source_error *error)
 {
+	const char *option = sample->config.sample_hz ? "--sample" : "--stack";
+
 	if (rc == -EACCES || rc == -EPERM)
 		return sonde_source_fail(
 			error, rc,
-			"--sample: the kernel doesn't let this user sample %s: "
+			"%s: the kernel doesn't let this user sample %s: "
 			"become root, or sudo sysctl "
 			"kernel.perf_event_paranoid=%s",
+			option,
 			sample->config.scope == SONDE_SOURCE_TREE ?
 				"programs" :
 				"all of the machine",
@@ -387,7 +396,7 @@ static int sample_fail(int rc, const struct sample *sample,
 			"kernel.perf_event_max_sample_rate a second are "
 			"possible",
 			sample->config.sample_hz);
-	return sonde_source_fail(error, rc, "--sample: perf_event_open: %s",
+	return sonde_source_fail(error, rc, "%s: perf_event_open: %s", option,
 				 strerrordesc_np(-rc));
 }
 
@@ -448,7 +457,6 @@ static void sample_close(struct sonde_source *base)
 		sonde_out_fini(&sample->cpus[i].out);
 	sonde_out_fini(&sample->stacks_out);
 	sonde_callstacks_fini(&sample->told);
-	sonde_callstacks_free(sample->stacks);
 	for (size_t i = 0; i < SAMPLE_NR_EVENTS; i++)
 		free(sample->descs[i]);
 	free(sample->cpus);
@@ -461,6 +469,7 @@ static int sample_try(struct sample *sample, struct sonde_source_error *error)
 	struct sonde_perf_config config = {
 		.cpu = UINT32_MAX,
 		.hz = sample->config.sample_hz,
+		.no_kernel = !sample->config.sample_hz,
 	};
 	int rc;
 
@@ -469,7 +478,8 @@ static int sample_try(struct sample *sample, struct sonde_source_error *error)
 		config.cpu = 0;
 	}
 	rc = sonde_perf_try(&config);
-	if (rc == -EACCES || rc == -EPERM) {
+	sample->no_kernel = config.no_kernel;
+	if ((rc == -EACCES || rc == -EPERM) && !config.no_kernel) {
 		config.no_kernel = true;
 		sample->no_kernel = true;
 		sample->base.note =
@@ -512,15 +522,15 @@ static int sample_open(const struct sonde_source_config *config,
 	struct sample *sample;
 	int rc;
 
-	if (!config->sample_hz)
+	if (!config->sample_hz && !config->stack_frames)
 		return -ENODATA;
 	sample = calloc(1, sizeof(*sample));
 	if (!sample)
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	sample->base.ops = &sonde_source_samples;
 	sample->config = *config;
-	sample->stacks = sonde_callstacks_new();
-	rc = sample->stacks ? sample_make_cpus(sample) : -ENOMEM;
+	sample->stacks = config->stacks;
+	rc = sample_make_cpus(sample);
 	if (!rc)
 		rc = sample_make_descs(sample);
 	if (rc)

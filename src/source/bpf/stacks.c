@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * stacks.c - call stacks of records, as these are read: of the frames that a
+ * program put behind the payload (stacks.bpf.h) the number of a stack, which
+ * takes their place in the copy that is delivered (leave_out.c).
+ *
+ * The kernel's frames begin in the tracer: the program, the function that calls
+ * it, the tracepoint's. How many those are differs from kernel to kernel. They
+ * are left out by what /proc/kallsyms calls them; where this user isn't told
+ * addresses, they stay, but then no frame of the kernel has a name.
+ *
+ * Cost: a search among some thousand ranges for each of the first frames, and
+ * what ring/stacks.c says for finding a stack again.
+ */
+#include "source/bpf/bpf_source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/port.h"
+#include "base/search.h"
+#include "sys/kallsyms.h"
+
+/* Of the tracer's, among the first. */
+#define OWN_FRAMES_MAX 8u
+/* A function of the tracer's is no longer; where it ends isn't told. */
+#define OWN_BYTES_MAX 4096u
+
+struct bpf_own_code {
+	uint64_t begin, end;
+};
+
+struct own_search {
+	struct bpf_source *source;
+	bool is_open; /* the last one ends where the next symbol begins */
+	int rc;
+};
+
+static bool is_tracers(const char *name)
+{
+	static const char *const prefixes[] = {
+		"__traceiter_",
+		"__bpf_trace_",
+		"bpf_trace_run",
+		"bpf_trampoline_",
+	};
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+static bool take_own_symbol(void *ctx, const struct sonde_kallsym *symbol)
+{
+	struct own_search *search = ctx;
+	struct bpf_source *source = search->source;
+	struct bpf_own_code *last =
+		search->is_open ? &source->own_code[source->nr_own_code - 1] :
+				  NULL;
+
+	if (!symbol->address || !symbol->is_code)
+		return true;
+	if (last && symbol->address > last->begin &&
+	    symbol->address < last->end)
+		last->end = symbol->address;
+	search->is_open = is_tracers(symbol->name);
+	if (!search->is_open)
+		return true;
+	if (SONDE_GROW(source->own_code, source->nr_own_code,
+		       source->room_own_code)) {
+		search->rc = -ENOMEM;
+		return false;
+	}
+	source->own_code[source->nr_own_code++] = (struct bpf_own_code){
+		symbol->address,
+		symbol->address + OWN_BYTES_MAX,
+	};
+	return true;
+}
+
+static int compare_own_code(const void *a, const void *b)
+{
+	const struct bpf_own_code *left = a;
+	const struct bpf_own_code *right = b;
+
+	return (left->begin > right->begin) - (left->begin < right->begin);
+}
+
+int bpf_stacks_begin(struct bpf_source *source)
+{
+	struct own_search search = { .source = source };
+
+	if (!source->config.stacks)
+		return 0;
+	/* Without the list nothing is known to be the tracer's. */
+	(void)sonde_kallsyms_each(take_own_symbol, &search);
+	if (source->nr_own_code)
+		qsort(source->own_code, source->nr_own_code,
+		      sizeof(*source->own_code), compare_own_code);
+	return search.rc;
+}
+
+void bpf_stacks_free(struct bpf_source *source)
+{
+	free(source->own_code);
+	source->own_code = NULL;
+	source->nr_own_code = 0;
+}
+
+static bool is_tracers_code(const struct bpf_source *source, uint64_t address)
+{
+	size_t i;
+
+	SONDE_SEARCH(i, source->nr_own_code,
+		     source->own_code[i].begin <= address);
+	return i && address < source->own_code[i - 1].end;
+}
+
+/* How many of the first frames are the tracer's: up to the last that is. */
+static uint32_t count_own_frames(const struct bpf_source *source,
+				 const struct bpf_frames *frames)
+{
+	uint32_t nr = frames->nr_kernel < OWN_FRAMES_MAX ? frames->nr_kernel :
+							   OWN_FRAMES_MAX;
+
+	for (; nr; nr--) {
+		uint64_t address;
+
+		memcpy(&address, frames->at + 8 * (nr - 1), 8);
+		if (is_tracers_code(source, address))
+			break;
+	}
+	return nr;
+}
+
+static bool add_stack_frames(struct sonde_callstacks_chain *chain,
+			     const unsigned char *at, uint32_t nr,
+			     bool is_kernel, bool is_exact)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t address;
+
+		memcpy(&address, at + 8 * i, 8);
+		if (!sonde_callstacks_add(chain, address, is_kernel,
+					  is_exact && !i))
+			return false;
+	}
+	return true;
+}
+
+bool bpf_stacks_parse(const struct bpf_source *source, uint32_t word,
+		      struct bpf_frames *ret_frames)
+{
+	*ret_frames = (struct bpf_frames){
+		.nr_kernel = word & 0xff,
+		.nr_program = word >> 8 & 0xff,
+		.is_lost = word & SONDE_BPF_STACK_LOST,
+	};
+	return ret_frames->nr_kernel <= SONDE_BPF_KERNEL_FRAMES &&
+	       ret_frames->nr_program <= source->config.stack_frames;
+}
+
+uint32_t bpf_stacks_number(const struct bpf_source *source,
+			   const struct bpf_frames *frames)
+{
+	struct sonde_callstacks_chain chain = { .nr = 0 };
+	uint32_t own = count_own_frames(source, frames);
+	bool goes_on;
+
+	if (frames->is_lost) {
+		sonde_add_relaxed(&source->config.stacks->nr_lost, 1);
+		return 0;
+	}
+	/* Where a probe is, or where a call returns to. */
+	goes_on = add_stack_frames(&chain, frames->at + 8 * own,
+				   frames->nr_kernel - own, true, !own);
+	if (goes_on)
+		goes_on = add_stack_frames(&chain,
+					   frames->at + 8 * frames->nr_kernel,
+					   frames->nr_program, false, true);
+	/* As many as were asked for. */
+	if (goes_on && (frames->nr_kernel == SONDE_BPF_KERNEL_FRAMES ||
+			frames->nr_program == source->config.stack_frames))
+		chain.end = SONDE_STACK_DEEP;
+	return sonde_callstacks_keep(source->config.stacks, &chain);
+}

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_kernel_stacks.py - sonde record -k EVENTS --stack: of kernel events the
+call stacks, the kernel's part and the program's, by names, and what reports make
+of them. The kernel's own word for where a thread is blocked, /proc/PID/stack, is
+the witness of its part."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+from sonde import SONDE, Skip, check, install, run, scratch
+from harness import check_equal, main, test
+from kernel import (Running, comm, descendants, kernel_test, need, program,
+                    record_kernel, wait_for)
+
+SWITCH = "sched:sched_switch"
+STACK = re.compile(r"\{ stack = (\d+), pid = (\d+) \}")
+
+
+def recorded(*command, k=SWITCH, options=()):
+    need("bpf")
+    return record_kernel(*command, k=k, options=["--stack", *options])
+
+
+def blocker(times, k=SWITCH, options=()):
+    return recorded(program("blocker"), str(times), k=k, options=options)
+
+
+def printed(trace, *options):
+    """What `sonde print` shows of events, and below each its stack."""
+    done = run(SONDE, "print", *options, trace)
+    check_equal(done.returncode, 0, done.stderr)
+    shown = []
+    for line in done.stdout.splitlines():
+        if line.startswith(" ") and shown:
+            shown[-1][1].append(re.match(r" *(\w*)", line)[1])
+        else:
+            shown.append((line, []))
+    return shown
+
+
+def folded(trace, what, *options):
+    done = run(SONDE, "flame", f"--stacks={what}", "--folded", *options, trace)
+    check_equal(done.returncode, 0, done.stderr)
+    rows = (line.rpartition(" ") for line in done.stdout.splitlines())
+    return {stack: int(weight) for stack, _, weight in rows}
+
+
+def numbers_of(event):
+    found = STACK.search(event.rest)
+    check(found, f"no stack: {event}")
+    return int(found[1]), int(found[2])
+
+
+def under(rows, pattern):
+    return sum(w for stack, w in rows.items() if re.search(pattern, stack))
+
+
+@kernel_test
+def a_switch_has_the_stack_that_the_thread_blocked_with():
+    done = blocker(20)
+    rows = folded(done.dir, "events")
+    for path in ("main;naps;", "main;sleeps;naps;"):
+        check(under(rows, rf"(^|;){path}.*nanosleep.*;schedule;__schedule$")
+              >= 20, f"{path}: {list(rows)[:20]}")
+    # What comes below is the tracer.
+    check(all(row.endswith("__schedule") for row in rows),
+          f"other code switches: {list(rows)[:20]}")
+
+
+@kernel_test
+def every_stack_is_told_and_of_its_process():
+    trace = blocker(20).trace()
+    told = {e["number"] for e in trace.events("sonde:stack")}
+    switches = trace.events("sched_switch")
+    check(len(switches) >= 40, f"{len(switches)} switches")
+    for event in switches:
+        number, pid = numbers_of(event)
+        check(number in told, f"stack {number} is told nowhere")
+        check(event.tid == 0 or pid, f"no process: {event}")
+    # One thread is all of its process.
+    blocked = [e for e in switches if e["prev_comm"] == "kernel_blocker"]
+    check(blocked and all(numbers_of(e)[1] == e["prev_tid"] for e in blocked),
+          str(blocked[:3]))
+    check_equal(trace.lost, 0, "lost")
+
+
+@kernel_test
+def the_kernels_part_is_what_it_says_itself():
+    need("bpf")
+    if os.geteuid():
+        raise Skip("who isn't root sees no other one's stack in the kernel")
+    running = Running(program("blocker"), "1", "wait", k=SWITCH,
+                      options=["--stack"], stdin=subprocess.PIPE)
+
+    def blocked():
+        for pid in descendants(running.front.pid):
+            if comm(pid).startswith("kernel_blocker"):
+                text = pathlib.Path(f"/proc/{pid}/stack").read_text()
+                if "_read" in text:
+                    return text
+        return None
+    text = wait_for(blocked, "a thread that reads")
+    running.front.stdin.close()
+    running.front.stdin = None
+    status, _, err = running.end()
+    check_equal(status, 0, err)
+    theirs = re.findall(r"\] (\w[\w.]*)", text)
+    check(len(theirs) > 2, text)
+    wanted = ";".join(reversed(theirs))
+    rows = folded(running.dir, "events")
+    check(any(f"main;reads;{wanted}" in row for row in rows),
+          f"{wanted}: {[r for r in rows if 'reads' in r]}")
+
+
+@kernel_test
+def a_system_call_has_the_programs_part():
+    done = blocker(5, k="syscalls:nanosleep")
+    rows = folded(done.dir, "events")
+    check_equal(sum(rows.values()), 20, str(rows))
+    check_equal(under(rows, "main;naps$"), 10, str(rows))
+    check_equal(under(rows, "main;sleeps;naps$"), 10, str(rows))
+
+
+@kernel_test
+def texts_come_with_stacks():
+    done = recorded("cat", "/etc/hostname",
+                    k=["syscalls:openat", "sched:sched_process_exec"])
+    trace = done.trace()
+    check(any(e["filename"] == "/etc/hostname" for e in
+              trace.events("syscall_entry_openat")), "no path of a call")
+    for event in trace.events("syscall_.*|sched_process_exec"):
+        numbers_of(event)
+
+
+@kernel_test
+def a_condition_holds_with_stacks():
+    done = blocker(10, k="sched:sched_switch if prev_comm == "
+                   "\"kernel_blocker\" && prev_state != 0")
+    switches = done.trace().events("sched_switch")
+    check_equal({e["prev_comm"] for e in switches}, {"kernel_blocker"},
+                "threads")
+    rows = folded(done.dir, "events")
+    check_equal(sum(rows.values()), len(switches), "stacks")
+    # Real numbers no program tests: it is the recorder that does.
+    done = blocker(10, k="sched:sched_switch if prev_tid > 0.5 && "
+                   "prev_comm == \"kernel_blocker\"")
+    check_equal({e["prev_comm"] for e in
+                 done.trace().events("sched_switch")}, {"kernel_blocker"},
+                "threads, by the recorder")
+    check(under(folded(done.dir, "events"), "main;naps;") >= 10, "stacks")
+
+
+@kernel_test
+def what_is_executed_later_is_named():
+    path = program("blocker")
+    done = recorded("sh", "-c", f"{path} 3; {path} 3")
+    pids = {numbers_of(e)[1] for e in done.trace().events("sched_switch")
+            if e["prev_comm"] == "kernel_blocker"}
+    check(len(pids) >= 2, f"processes {pids}")
+    check(under(folded(done.dir, "events"), "main;naps;") >= 6, "names")
+
+
+@kernel_test
+def of_all_the_machine():
+    need("bpf")
+    other = subprocess.Popen([program("blocker"), "100000"])
+    try:
+        done = blocker(20, options=["-a"])
+    finally:
+        other.kill()
+        other.wait()
+    rows = folded(done.dir, "events", "-f", f"prev_tid == {other.pid}")
+    check(under(rows, "main;naps;"), f"of who ran before: {list(rows)[:10]}")
+
+
+@kernel_test
+def depth_is_the_programs_and_a_stack_says_that_it_is_deeper():
+    done = blocker(5, options=["--stack=1"])
+    rows = folded(done.dir, "events")
+    check(under(rows, r"^\(deeper\);naps;.*;schedule;__schedule$") >= 10,
+          str(list(rows)[:10]))
+    check(not under(rows, "main;"), "deeper than was asked for")
+
+
+@kernel_test
+def lines_show_stacks():
+    shown = printed(blocker(3).dir, "-f", 'prev_comm == "kernel_blocker"')
+    check(any(["naps", "main"] == [f for f in stack if f in ("naps", "main")]
+              and stack[0] == "__schedule" for _, stack in shown),
+          str(shown[:3]))
+
+
+@kernel_test
+def samples_share_the_stacks():
+    done = blocker(20, options=["--sample"])
+    trace = done.trace()
+    told = [e["number"] for e in trace.events("sonde:stack")]
+    check_equal(len(told), len(set(told)), "a number of two stacks")
+    used = {numbers_of(e)[0] for e in trace.events("sched_switch")}
+    check(used <= set(told) | {0}, "stacks that nothing tells")
+
+
+@kernel_test
+def what_is_lost_is_counted():
+    done = blocker(300, k="sched,syscalls",
+                   options=["--kernel-memory", "64K", "--read-timer", "1s"])
+    trace = done.trace()
+    lost = int(re.search(r"([\d,]+) lost", done.err)[1].replace(",", ""))
+    check(lost, f"nothing was lost: {done.err}")
+    check_equal(trace.lost, lost, "lost, as babeltrace2 says")
+    kept = len(trace.events("sched_switch")) + \
+        len(trace.events("syscall_.*_nanosleep"))
+    check(kept + lost >= 3 * 600, f"{kept} and {lost}: events are missing")
+
+
+@test
+def only_bpf_has_them():
+    need("bpf")
+
+    def refused(k, *options, status=0):
+        done = run(SONDE, "record", "-k", k, "--stack", "-o",
+                   scratch() / "trace", *options)
+        check_equal(done.returncode, status, done.stderr)
+        return done.stderr
+    for source in ("tracefs", "modules"):
+        said = refused(SWITCH, "--kernel-source", source, "--", "true")
+        check("no kernel events: --stack" in said and
+              "--kernel-source bpf" in said, said)
+    said = refused("uprobe:/bin/sh:main", "--", "true")
+    check("no kernel events: --stack" in said, said)
+    said = refused(SWITCH, "-a", "--kernel-source", "tracefs", "--duration",
+                   "1s", status=1)
+    check("--stack" in said, said)
+
+
+@kernel_test
+def a_flight_recorder_says_that_it_has_none():
+    need("bpf")
+    done = record_kernel(program("blocker"), "3", k=SWITCH,
+                         options=["--stack", "--mode", "overwrite"])
+    check("no call stacks" in done.err, done.err)
+    check(done.trace().events("sched_switch"), "no events")
+
+
+install()
+main()

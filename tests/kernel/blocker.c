@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocker.c - waits in functions that are known, for call stacks: blocker TIMES.
+ * So often it sleeps a millisecond in `naps` and two in `sleeps`; then, with a
+ * second word, it waits in `reads` for its input to end.
+ *
+ * The calls are made here, not by a library that keeps no frame pointers.
+ */
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#ifdef __clang__
+#define CALL __attribute__((noinline)) static
+#else
+#define CALL __attribute__((noinline, noclone)) static
+#endif
+
+volatile long sink;
+
+#if defined(__x86_64__)
+static inline __attribute__((always_inline)) long call(long number, long a,
+						       long b, long c)
+{
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+#elif defined(__aarch64__)
+static inline __attribute__((always_inline)) long call(long number, long a,
+						       long b, long c)
+{
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2)
+			 : "memory");
+	return x0;
+}
+#else
+#error "no system calls for this machine"
+#endif
+
+CALL void naps(long ns)
+{
+	struct timespec time = { 0, ns };
+
+	sink += call(SYS_nanosleep, (long)&time, 0, 0);
+}
+
+CALL void sleeps(long ns)
+{
+	naps(ns);
+	sink++;
+}
+
+CALL void reads(void)
+{
+	char byte;
+
+	sink += call(SYS_read, 0, (long)&byte, 1);
+}
+
+int main(int argc, char **argv)
+{
+	long times = argc > 1 ? atol(argv[1]) : 1;
+
+	for (long i = 0; i < times; i++) {
+		naps(1000000);
+		sleeps(2000000);
+	}
+	if (argc > 2)
+		reads();
+	return 0;
+}
