@@ -53,7 +53,7 @@ static const struct sonde_option options[] = {
 	  "what to count by: thread, process, cpu, or any expression "
 	  "(default: the event's name); of activity and offcpu: the name or "
 	  "number of a thread; of malloc: function, line, module or "
-	  "stack" },
+	  "stack; of locks and offcpu: stack" },
 	{ "nth", OPTION_NTH, "N", NULL,
 	  "of blame and critical: not the longest span but the N-th, up to "
 	  "10" },

@@ -5,6 +5,7 @@ call stacks, the kernel's part and the program's, by names, and what reports mak
 of them. The kernel's own word for where a thread is blocked, /proc/PID/stack, is
 the witness of its part."""
 
+import json
 import os
 import pathlib
 import re
@@ -46,6 +47,13 @@ def folded(trace, what, *options):
     check_equal(done.returncode, 0, done.stderr)
     rows = (line.rpartition(" ") for line in done.stdout.splitlines())
     return {stack: int(weight) for stack, _, weight in rows}
+
+
+def offcpu(trace, *options):
+    done = run(SONDE, "report", "offcpu", "--json", "--limit", "10000",
+               *options, trace)
+    check_equal(done.returncode, 0, done.stderr)
+    return json.loads(done.stdout)
 
 
 def numbers_of(event):
@@ -183,6 +191,25 @@ def depth_is_the_programs_and_a_stack_says_that_it_is_deeper():
     check(under(rows, r"^\(deeper\);naps;.*;schedule;__schedule$") >= 10,
           str(list(rows)[:10]))
     check(not under(rows, "main;"), "deeper than was asked for")
+
+
+@kernel_test
+def blocked_time_by_stack_is_that_of_threads():
+    done = blocker(20, k=f"{SWITCH},sched_waking,sched_wakeup")
+    report = offcpu(done.dir, "--by", "stack")
+    roots = [row for row in report["stacks"] if row["depth"] == 0]
+    blocked = sum(row["blocked_time_ns"] for row in
+                  offcpu(done.dir)["threads"])
+    rows = folded(done.dir, "offcpu")
+    check_equal(sum(rows.values()), blocked, "flame and threads")
+    check(roots and sum(row["blocked_time_ns"] for row in roots) <= blocked,
+          str(roots[:3]))
+    naps = under(rows, "main;naps;")
+    sleeps = under(rows, "main;sleeps;naps;")
+    check(naps >= 20 * 1000000, f"naps took {naps}")
+    check(sleeps >= 20 * 2000000, f"sleeps took {sleeps}")
+    check(any("naps" in row["code"] for row in report["stacks"]),
+          str(report["stacks"])[:500])
 
 
 @kernel_test

@@ -129,6 +129,7 @@ static void join_thread(struct sonde_model *whole,
 		thread->cpu = now->cpu;
 		thread->waker = sonde_model_real_tid(part, now->waker);
 		thread->since_ns = now->since_ns;
+		thread->stack = now->stack;
 	}
 	join_call(whole, thread, now);
 	if (now->name[0])

@@ -186,6 +186,13 @@ struct sonde_waker {
 /* Of a RUN that no switch ended. */
 #define SONDE_PRIO_UNKNOWN INT32_MIN
 
+/* The number of a call stack that an event had; 0: none. */
+struct sonde_model_stack {
+	uint32_t number;
+	uint32_t pid;                      /* whose it is, */
+	const struct sonde_source *source; /* and whose number */
+};
+
 struct sonde_interval {
 	enum sonde_interval_kind kind;
 	bool open;   /* it went on at the end: sonde_model_close() */
@@ -207,8 +214,9 @@ struct sonde_interval {
 			int32_t waker; /* who ran there; -1 unknown */
 			int32_t prio;
 		} ready;
-		/* with SONDE_WANT_CAUSES */
 		struct {
+			struct sonde_model_stack stack; /* where it was */
+			/* with SONDE_WANT_CAUSES */
 			struct sonde_cause cause;
 			struct sonde_waker waker;
 		} blocked;

@@ -11,7 +11,7 @@
  * Events of programs tell which process a thread is of, and what it does to its
  * locks.
  *
- * Memory: 112 bytes for each step of as many slices as there are at a time;
+ * Memory: 128 bytes for each step of as many slices as there are at a time;
  * slices are small.
  */
 #ifndef ANALYSIS_MODEL_PLAY_H

@@ -79,7 +79,8 @@ struct sonde_model_thread {
 	uint64_t fault_address;
 	/* of BLOCKED */
 	bool uninterruptible;
-	int32_t holder; /* of what it waits for */
+	struct sonde_model_stack stack; /* with which it left the CPU */
+	int32_t holder;                 /* of what it waits for */
 	/* what its lock events say it waits for; sort 0: nothing */
 	uint8_t waits_sort;
 	uint64_t waits_address;

@@ -435,6 +435,13 @@ static void bind_places(const struct sonde_event_class *cls,
 					 &step->tid);
 	step->has_cpu = !sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
 						 "cpu_id", &step->cpu);
+	/* One is of no use without the other. */
+	if (step->kind != SONDE_STEP_SWITCH ||
+	    sonde_event_class_field(cls, SONDE_SCOPE_EVENT_CONTEXT, "stack",
+				    &step->stack) ||
+	    sonde_event_class_field(cls, SONDE_SCOPE_EVENT_CONTEXT, "pid",
+				    &step->pid))
+		step->stack.owner = NULL;
 }
 
 static int steps_bind_class(struct sonde_model_tables *tables,
@@ -592,6 +599,22 @@ static int32_t read_cpu(const struct sonde_event *event,
 	return cpu >= 0 && cpu < SONDE_MODEL_CPUS ? (int32_t)cpu : 0;
 }
 
+static void read_call_stack(const struct sonde_event *event,
+			    const struct sonde_step_class *cls,
+			    struct sonde_step *step)
+{
+	int64_t number = 0;
+	int64_t pid = 0;
+
+	if (read_number(event, &cls->stack, &number) &&
+	    read_number(event, &cls->pid, &pid))
+		step->stack = (struct sonde_model_stack){
+			.number = (uint32_t)number,
+			.pid = (uint32_t)pid,
+			.source = event->stream->source,
+		};
+}
+
 bool sonde_step_read(const struct sonde_model_tables *tables,
 		     const struct sonde_event *event,
 		     struct sonde_step *ret_step)
@@ -623,5 +646,7 @@ bool sonde_step_read(const struct sonde_model_tables *tables,
 		read_text(event, &cls->texts[i], ret_step, i);
 	if (cls->is_program)
 		ret_step->own_pid = sonde_event_own_pid(event);
+	if (cls->stack.owner)
+		read_call_stack(event, cls, ret_step);
 	return true;
 }

@@ -7,12 +7,15 @@
 #include "analysis/model/state.h"
 #include "reader/reader.h"
 
-/* Why it was blocked, and until who woke it. */
+/* Where and why it was blocked, and until who woke it. */
 static void threads_explain(struct sonde_model *kernel,
 			    const struct sonde_step *step,
 			    const struct sonde_model_thread *thread,
 			    struct sonde_interval *interval)
 {
+	interval->blocked.stack = thread->stack;
+	if (!(kernel->tables->wants & SONDE_WANT_CAUSES))
+		return;
 	sonde_model_cause(kernel, thread, &interval->blocked.cause);
 	interval->blocked.waker.tid = -1;
 	if (step->kind == SONDE_STEP_WAKE)
@@ -43,10 +46,9 @@ static void emit_wait(struct sonde_model *kernel, const struct sonde_step *step,
 		interval.ready.prio = prio;
 		interval.ready.moved =
 			thread->cpu >= 0 && thread->cpu != step->cpu;
-	}
-	if (interval.kind == SONDE_INTERVAL_BLOCKED &&
-	    kernel->tables->wants & SONDE_WANT_CAUSES)
+	} else {
 		threads_explain(kernel, step, thread, &interval);
+	}
 	if (thread->call != SONDE_OPEN_NO)
 		thread->off_cpu_ns += (uint64_t)sonde_elapsed_ns(
 			thread->since_ns, step->time_ns);
@@ -97,6 +99,7 @@ static void on_run_out(struct sonde_model *kernel,
 	thread->cpu = step->cpu;
 	thread->since_ns = step->time_ns;
 	thread->uninterruptible = (state & 0xff) == UNINTERRUPTIBLE;
+	thread->stack = step->stack;
 	if (kernel->tables->wants & SONDE_WANT_CAUSES)
 		thread->holder = sonde_model_holder(kernel, thread);
 	if (state & (kernel->tables->old_states ? 0x70 : 0x30)) {
@@ -289,7 +292,7 @@ void sonde_model_cut_wait(struct sonde_model *kernel,
 		interval.ready.prio = SONDE_PRIO_UNKNOWN;
 	} else if (thread->sched != SONDE_SCHED_BLOCKED) {
 		return;
-	} else if (kernel->tables->wants & SONDE_WANT_CAUSES) {
+	} else {
 		threads_explain(kernel, end, thread, &interval);
 	}
 	sonde_model_emit(kernel, end, &interval);

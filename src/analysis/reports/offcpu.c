@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * offcpu.c - `sonde report offcpu`: what threads waited for, and who woke them.
- * --by NAME or --by TID shows one only, as in activity.
+ * --by NAME or --by TID shows one only, as in activity; --by stack is another
+ * report (offcpu_stacks.h).
  *
  * Waits are added up by thread, cause and waker; a key is all three as they
  * are shown, so that sums don't depend on when the trace said what.
@@ -14,8 +15,10 @@
 #include "analysis/model/play.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/offcpu_cause.h"
+#include "analysis/reports/offcpu_stacks.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
+#include "analysis/reports/stack_tree.h"
 #include "analysis/reports/words.h"
 #include "base/port.h"
 
@@ -490,9 +493,12 @@ static int run(struct sonde_analysis_args *args,
 	struct sonde_model_tables *tables;
 	struct sonde_model *kernel = NULL;
 	struct offcpu offcpu = { .args = args };
-	int error = sonde_model_tables_new(args->trace, SONDE_WANT_PLAYED,
-					   &args->map, &tables);
+	int error;
 
+	if (sonde_analysis_by_stack(args))
+		return sonde_analysis_offcpu_stacks(args, ret_report);
+	error = sonde_model_tables_new(args->trace, SONDE_WANT_PLAYED,
+				       &args->map, &tables);
 	if (error == -ENODATA)
 		return sonde_analysis_fail(args, error,
 					   "the trace has no events of the "

@@ -4,13 +4,16 @@
  *
  * Events are added up in slices, by stack and, as hooks have frames of their own
  * before it, by the call that their field `caller` says; slices are added up in
- * any order. Memory and locks are what heap.c and contention.c know.
+ * any order. Memory and locks are what heap.c and contention.c know; how long a
+ * thread was blocked, and with which stack it had left the CPU, the kernel's state
+ * knows (model/kernel.h).
  */
 #include "analysis/reports/stack_weights.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/model/play.h"
 #include "analysis/reports/contention.h"
 #include "analysis/reports/heap.h"
 #include "reader/names/names.h"
@@ -40,6 +43,7 @@ struct part {
 	const struct weighing *weighing;
 	struct sonde_hash stacks;
 	struct sonde_analysis_weightless less;
+	int err; /* of threads: of what can't say it at once */
 };
 
 /* ---- events ---- */
@@ -278,6 +282,77 @@ static int weigh_locks(struct sonde_analysis_args *args, bool holders,
 	return err;
 }
 
+/* ---- the time of threads that were blocked ---- */
+
+/* Waits that aren't over count as well: as long as the trace shows them. */
+static void weigh_interval(void *sink, const struct sonde_interval *interval)
+{
+	struct part *part = sink;
+	struct weighed *stack;
+	const struct sonde_model_stack *of = &interval->blocked.stack;
+	struct sonde_analysis_site at = {
+		.first_ns = interval->begin_ns,
+		.last_ns = interval->begin_ns,
+	};
+
+	if (interval->kind != SONDE_INTERVAL_BLOCKED || interval->tid <= 0)
+		return;
+	if (of->number) {
+		at.image = sonde_names_process(of->source, of->pid);
+		at.stack = of->number;
+	}
+	stack = weighed_stack(part, &at);
+	if (!stack) {
+		part->err = sonde_hash_error(&part->stacks);
+		return;
+	}
+	stack->weight += (uint64_t)sonde_elapsed_ns(interval->begin_ns,
+						    interval->end_ns);
+	stack->count++;
+}
+
+/* Nothing is told apart by thread. */
+static void weigh_ignore_rename(void *sink, int32_t from, int32_t to)
+{
+	(void)sink;
+	(void)from;
+	(void)to;
+}
+
+static int weigh_offcpu(struct sonde_analysis_args *args,
+			const struct scale *scale)
+{
+	static const struct sonde_model_sink_ops sink = {
+		.interval = weigh_interval,
+		.rename = weigh_ignore_rename,
+	};
+	struct sonde_model_tables *tables;
+	struct sonde_model *kernel = NULL;
+	struct part part = { .weighing = NULL };
+	const struct weighed *stack = NULL;
+	int err = sonde_model_tables_new(args->trace, SONDE_WANT_PLAYED,
+					 &args->map, &tables);
+
+	if (err == -ENODATA)
+		return sonde_analysis_fail(args, err,
+					   "the trace has no events of the "
+					   "scheduler");
+	if (err)
+		return err;
+	sonde_hash_init(&part.stacks, sizeof(struct weighed), STACKS_MAX);
+	err = sonde_model_play(args->trace, &args->map, tables, &sink, &part,
+			       &kernel);
+	if (!err)
+		err = part.err;
+	while (!err && (stack = sonde_hash_next(&part.stacks, stack)))
+		err = put_on_scale(scale, &stack->at, stack->weight,
+				   stack->count);
+	weigh_fini(&part);
+	sonde_model_free(kernel);
+	sonde_model_tables_free(tables);
+	return err;
+}
+
 int sonde_analysis_weigh(
 	struct sonde_analysis_args *args, enum sonde_analysis_weigh what,
 	int (*add)(void *ctx, const struct sonde_analysis_weight *weight),
@@ -295,6 +370,8 @@ int sonde_analysis_weigh(
 	case SONDE_ANALYSIS_WEIGH_HOLDERS:
 		return weigh_locks(args, what == SONDE_ANALYSIS_WEIGH_HOLDERS,
 				   &scale);
+	case SONDE_ANALYSIS_WEIGH_OFFCPU:
+		return weigh_offcpu(args, &scale);
 	case SONDE_ANALYSIS_WEIGH_SAMPLES:
 	case SONDE_ANALYSIS_WEIGH_EVENTS:
 		break;

@@ -2,7 +2,7 @@
 /*
  * stack_weights.h - how much each call stack of a trace weighs: by its events, by
  * what a field of them says, by the memory that was allocated from there, by the
- * time that was spent waiting for locks.
+ * time that was spent waiting for locks, or for anything.
  *
  * Memory: 100 bytes for each different stack, and what heap.h or contention.h says.
  */
@@ -19,6 +19,7 @@ enum sonde_analysis_weigh {
 	SONDE_ANALYSIS_WEIGH_PEAK,    /* bytes when most were in use */
 	SONDE_ANALYSIS_WEIGH_WAITS,   /* nanoseconds, where they were waited */
 	SONDE_ANALYSIS_WEIGH_HOLDERS, /* and where the lock had been taken */
+	SONDE_ANALYSIS_WEIGH_OFFCPU, /* nanoseconds that threads were blocked */
 };
 
 struct sonde_analysis_weight {

@@ -97,6 +97,7 @@ static const struct {
 	[SONDE_ANALYSIS_WEIGH_HOLDERS] = { "holders",
 					   "nothing is known to have waited "
 					   "for a lock's holder" },
+	[SONDE_ANALYSIS_WEIGH_OFFCPU] = { "offcpu", "no thread was blocked" },
 };
 
 int sonde_flame_weigh(const char *word)

@@ -62,7 +62,8 @@ int sonde_view_answer_flame(struct sonde_view *view,
 	if (!err && what < 0)
 		err = sonde_view_fail(error, -EINVAL,
 				      "of: within, or what stacks weigh: "
-				      "events, live, peak, waits, holders");
+				      "samples, events, live, peak, waits, "
+				      "holders, offcpu");
 	if (!err)
 		err = stacks ? draw_stacks(&args,
 					   (enum sonde_analysis_weigh)what,

@@ -7,7 +7,8 @@ import { duration } from "./time.js";
 
 const OF = [["within", "time: functions, requests"], ["events", "call stacks of events"],
   ["live", "memory that is left"], ["peak", "memory at its peak"],
-  ["waits", "waits for locks"], ["holders", "who held them"]];
+  ["waits", "waits for locks"], ["holders", "who held them"],
+  ["offcpu", "where threads were blocked"]];
 
 export class Flame {
   constructor(place, view, server) {

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu_stacks.c - the time of threads that were blocked, by call stack
+ * (offcpu_stacks.h): what stack_weights.h weighs, on a tree (stack_tree.h).
+ */
+#include "analysis/reports/offcpu_stacks.h"
+
+#include "analysis/reports/reports.h"
+#include "analysis/reports/stack_tree.h"
+#include "analysis/reports/stack_weights.h"
+#include "analysis/reports/words.h"
+#include "base/port.h"
+
+#define STACK_ROWS 30
+
+struct offcpu_stacks {
+	const struct sonde_analysis_args *args;
+	struct sonde_analysis_tree tree;
+	uint64_t ns, stackless_ns;
+	uint64_t nr;
+};
+
+static int offcpu_add_stack(void *ctx,
+			    const struct sonde_analysis_weight *weight)
+{
+	struct offcpu_stacks *stacks = ctx;
+	const uint64_t sums[SONDE_ANALYSIS_TREE_SUMS] = { weight->weight,
+							  weight->count };
+
+	stacks->ns += weight->weight;
+	stacks->nr += weight->count;
+	if (!sonde_analysis_site_stack(stacks->args, weight->at).nr)
+		stacks->stackless_ns += weight->weight;
+	return sonde_analysis_tree_add(&stacks->tree, weight->at, sums);
+}
+
+static void offcpu_put_sums(struct sonde_table *table, const uint64_t *sums,
+			    void *ctx)
+{
+	const struct offcpu_stacks *stacks = ctx;
+
+	sonde_table_share(table, 0, sums[0], stacks->ns);
+	sonde_table_int(table, 1, (int64_t)sums[0]);
+	sonde_table_uint(table, 2, sums[1]);
+}
+
+static int offcpu_put_stacks(struct offcpu_stacks *stacks,
+			     struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "share", "SHARE", SONDE_CELL_PERCENT },
+		{ "blocked_time", "BLOCKED", SONDE_CELL_DURATION },
+		{ "blocked", "TIMES", SONDE_CELL_COUNT },
+		SONDE_ANALYSIS_TREE_COLUMNS,
+	};
+	const struct sonde_analysis_tree_table table = {
+		.key = "stacks",
+		.title = "Where threads were blocked, by call stack",
+		.columns = columns,
+		.nr_columns = SONDE_ARRAY_SIZE(columns),
+		.needs = 1,
+		.rows = sonde_analysis_rows(stacks->args, STACK_ROWS),
+		.put = offcpu_put_sums,
+		.ctx = stacks,
+	};
+	struct sonde_words words = { .args = stacks->args };
+
+	sonde_report_note(report, "%s, for %s of threads' time.",
+			  sonde_words_count(&words, stacks->nr, "wait"),
+			  sonde_words_int(&words, SONDE_CELL_DURATION,
+					  (int64_t)stacks->ns));
+	if (stacks->stackless_ns)
+		sonde_report_note(
+			report,
+			"Of %s where is not known: there is no call "
+			"stack of it.",
+			sonde_words_int(&words, SONDE_CELL_DURATION,
+					(int64_t)stacks->stackless_ns));
+	return sonde_analysis_tree_put(&stacks->tree, &table, report);
+}
+
+int sonde_analysis_offcpu_stacks(struct sonde_analysis_args *args,
+				 struct sonde_report **ret_report)
+{
+	struct offcpu_stacks stacks = { .args = args };
+	struct sonde_analysis_weightless less;
+	struct sonde_report *report;
+	int err = sonde_analysis_by_stack_check(args, "-k sched --stack");
+
+	if (err)
+		return err;
+	sonde_analysis_tree_init(&stacks.tree, args, 0);
+	report = sonde_report_new("offcpu");
+	err = sonde_analysis_weigh(args, SONDE_ANALYSIS_WEIGH_OFFCPU,
+				   offcpu_add_stack, &stacks, &less);
+	if (!err)
+		err = offcpu_put_stacks(&stacks, report);
+	sonde_analysis_tree_fini(&stacks.tree);
+	return sonde_report_end(report, err, ret_report);
+}
