@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c - heads as text (message.h).
+ * message.c - heads as lines (message.h, line.h).
  *
  * All fields are there, in one order, but `packed` of what isn't, so that a head
- * has one text only. In
- * names, bytes other than letters, digits and a few signs are %XX.
+ * has one text only.
  */
 #include "session/net/message.h"
 
@@ -18,6 +17,7 @@
 #include "base/port.h"
 #include "base/sum.h"
 #include "base/text.h"
+#include "session/net/line.h"
 
 static const char *const kinds[] = {
 	[SONDE_NET_PACKET] = "packet",
@@ -86,21 +86,6 @@ bool sonde_net_is_file(enum sonde_net_kind kind, const char *file)
 
 /* ---- writing ---- */
 
-static bool net_is_plain(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	       (c >= 'a' && c <= 'z') || (c && strchr("._:+@/-", c));
-}
-
-static void net_put_text(struct sonde_text *to, const char *key,
-			 const char *value)
-{
-	sonde_text_add(to, " %s=", key);
-	for (; *value; value++)
-		sonde_text_add(to, net_is_plain(*value) ? "%c" : "%%%02x",
-			       (unsigned char)*value);
-}
-
 size_t sonde_net_head_put(const struct sonde_net_head *head,
 			  char to[SONDE_NET_HEAD_MAX])
 {
@@ -118,12 +103,11 @@ size_t sonde_net_head_put(const struct sonde_net_head *head,
 	sonde_text_add(&text,
 		       " sum=%016" PRIx64 " begin=%" PRId64 " end=%" PRId64,
 		       head->sum, head->begin_ns, head->end_ns);
-	net_put_text(&text, "host", head->host);
-	net_put_text(&text, "recording", head->recording);
-	net_put_text(&text, "path", head->path);
-	net_put_text(&text, "file", head->file);
-	sonde_text_add(&text, " check=%016" PRIx64 "\n",
-		       sonde_sum(to, text.length));
+	sonde_net_put_text(&text, "host", head->host);
+	sonde_net_put_text(&text, "recording", head->recording);
+	sonde_net_put_text(&text, "path", head->path);
+	sonde_net_put_text(&text, "file", head->file);
+	sonde_net_put_check(&text);
 	return text.length;
 }
 
@@ -143,69 +127,37 @@ static bool net_take_kind(const char **at, enum sonde_net_kind *ret_kind)
 	return false;
 }
 
-static bool net_take_count(const char **at, const char *key, uint64_t max,
-			   uint64_t *ret_value)
-{
-	return sonde_hex_take_word(at, key) &&
-	       sonde_number_take(at, 10, max, ret_value);
-}
-
-static bool net_take_time(const char **at, const char *key, int64_t *ret_ns)
-{
-	return sonde_hex_take_word(at, key) &&
-	       sonde_number_take_signed(at, ret_ns);
-}
-
-static bool net_take_text(const char **at, const char *key, char *to,
-			  size_t size)
-{
-	size_t n = 0;
-
-	if (!sonde_hex_take_word(at, key))
-		return false;
-	while (**at && **at != ' ') {
-		uint8_t byte = (uint8_t) * *at;
-
-		if (n + 1 == size)
-			return false;
-		if (net_is_plain((char)byte))
-			++*at;
-		else if (!sonde_hex_take(at, '%') ||
-			 !sonde_hex_take_bytes(at, &byte, 1) || !byte ||
-			 net_is_plain((char)byte))
-			return false;
-		to[n++] = (char)byte;
-	}
-	to[n] = 0;
-	return true;
-}
-
 static bool net_take_numbers(const char **at, struct sonde_net_head *head)
 {
 	head->packed = 0;
 	return sonde_hex_take_word(at, " trace=") &&
 	       sonde_hex_take_bytes(at, head->trace, sizeof(head->trace)) &&
-	       net_take_count(at, " number=", UINT32_MAX, &head->number) &&
-	       net_take_count(at, " offset=", SONDE_NET_FILE_BYTES_MAX,
-			      &head->offset) &&
-	       net_take_count(at, " bytes=", SONDE_NET_BYTES_MAX,
-			      &head->bytes) &&
-	       net_take_count(at, " body=", SONDE_NET_BODY_MAX, &head->body) &&
+	       sonde_net_take_count(at, " number=", UINT32_MAX,
+				    &head->number) &&
+	       sonde_net_take_count(at, " offset=", SONDE_NET_FILE_BYTES_MAX,
+				    &head->offset) &&
+	       sonde_net_take_count(at, " bytes=", SONDE_NET_BYTES_MAX,
+				    &head->bytes) &&
+	       sonde_net_take_count(at, " body=", SONDE_NET_BODY_MAX,
+				    &head->body) &&
 	       (!sonde_hex_take_word(at, " packed=") ||
 		sonde_number_take(at, 10, SONDE_NET_BODY_MAX, &head->packed)) &&
 	       sonde_hex_take_word(at, " sum=") &&
 	       sonde_hex_take_number(at, &head->sum) &&
-	       net_take_time(at, " begin=", &head->begin_ns) &&
-	       net_take_time(at, " end=", &head->end_ns);
+	       sonde_net_take_time(at, " begin=", &head->begin_ns) &&
+	       sonde_net_take_time(at, " end=", &head->end_ns);
 }
 
 static bool net_take_names(const char **at, struct sonde_net_head *head)
 {
-	return net_take_text(at, " host=", head->host, sizeof(head->host)) &&
-	       net_take_text(at, " recording=", head->recording,
-			     sizeof(head->recording)) &&
-	       net_take_text(at, " path=", head->path, sizeof(head->path)) &&
-	       net_take_text(at, " file=", head->file, sizeof(head->file));
+	return sonde_net_take_text(at, " host=", head->host,
+				   sizeof(head->host)) &&
+	       sonde_net_take_text(at, " recording=", head->recording,
+				   sizeof(head->recording)) &&
+	       sonde_net_take_text(at, " path=", head->path,
+				   sizeof(head->path)) &&
+	       sonde_net_take_text(at, " file=", head->file,
+				   sizeof(head->file));
 }
 
 static bool is_head_valid(const struct sonde_net_head *head)
@@ -238,17 +190,9 @@ int sonde_net_head_parse(const char *bytes, size_t size,
 {
 	char line[SONDE_NET_HEAD_MAX];
 	const char *at = line;
-	const char *end;
 
-	if (size >= sizeof(line))
-		size = sizeof(line) - 1;
-	end = memchr(bytes, '\n', size);
-	if (!end)
-		return -EINVAL;
-	size = (size_t)(end + 1 - bytes);
-	memcpy(line, bytes, size);
-	line[size] = 0;
-	if (!sonde_hex_take_word(&at, "sonde1 ") ||
+	size = sonde_net_copy_line(bytes, size, line);
+	if (!size || !sonde_hex_take_word(&at, "sonde1 ") ||
 	    !net_take_kind(&at, &ret_head->kind) ||
 	    !net_take_numbers(&at, ret_head) ||
 	    !net_take_names(&at, ret_head) || !is_head_valid(ret_head) ||
