@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +25,8 @@
 
 #include "base/grow.h"
 #include "base/hex.h"
-#include "base/text.h"
 #include "ctf/place.h"
+#include "fleet/globs.h"
 #include "fleet/notes.h"
 #include "sys/write.h"
 
@@ -375,23 +374,6 @@ static int write_end(struct gathered *trace,
 	return 0;
 }
 
-static bool is_any_of(const char *globs, const char *name)
-{
-	char glob[SONDE_NET_NAME_MAX + 1];
-
-	if (!globs)
-		return true;
-	while (*globs) {
-		size_t length = sonde_text_item(globs, ',');
-
-		(void)snprintf(glob, sizeof(glob), "%.*s", (int)length, globs);
-		if (!fnmatch(glob, name, 0))
-			return true;
-		globs += length + (globs[length] == ',');
-	}
-	return false;
-}
-
 static int gathered_take(struct gathered *trace,
 			 const struct sonde_net_message *message)
 {
@@ -404,9 +386,9 @@ static int gathered_take(struct gathered *trace,
 		trace->notes.damaged++;
 		return 0;
 	}
-	trace->is_wanted =
-		trace->is_wanted ||
-		is_any_of(trace->collect->config.traces, head->recording);
+	trace->is_wanted = trace->is_wanted ||
+			   sonde_fleet_is_any_of(trace->collect->config.traces,
+						 head->recording);
 	trace->is_unwanted = !trace->is_wanted;
 	if (trace->is_unwanted)
 		return -ECANCELED;
@@ -495,7 +477,7 @@ static int meet_log(void *ctx, const char *host, const uint8_t id[16])
 	struct gathered *trace;
 	int err;
 
-	if (!is_any_of(collect->config.hosts, host))
+	if (!sonde_fleet_is_any_of(collect->config.hosts, host))
 		return 0;
 	for (size_t i = 0; i < collect->nr_traces; i++)
 		if (!memcmp(collect->traces[i]->trace, id, 16) &&
