@@ -7,12 +7,13 @@ import os
 import pathlib
 import random
 import signal
+import socket
 import subprocess
 import time
 
-from sonde import SONDE, build, record_ok, run, scratch
+from sonde import ROOT, SONDE, build, record_ok, require, run, scratch
 from handmade import Handmade, Layout
-from harness import PATIENCE, check, check_equal
+from harness import PATIENCE, Skip, check, check_equal
 
 HOST = "here 1.a"
 # `SONDE_KILLS=100`: as docs/fleet.md says.
@@ -117,6 +118,55 @@ class Files(Engine):
     def __init__(self):
         self.store = scratch() / "store"
         self.url = f"file://{self.store}"
+
+
+def require_nats():
+    require("nats-server")
+    done = run(SONDE, "collect", "--from", "nats://127.0.0.1:1", "-o",
+               scratch() / "x")
+    if "libsonde-nats.so is not" in done.stderr:
+        raise Skip("built without libnats")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server(Engine):
+    """A NATS server of the test's own, which may be killed and started again."""
+
+    def __init__(self, *options, scheme="nats", user=""):
+        require_nats()
+        self.port = free_port()
+        self.url = f"{scheme}://{user}127.0.0.1:{self.port}"
+        self.command = ["nats-server", "-js", "-sd", scratch(), "-a",
+                        "127.0.0.1", "-p", str(self.port), *options]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            list(map(str, self.command)), stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            if "Server is ready" in line:
+                break
+        else:
+            check(False, "nats-server doesn't start")
+        # what it says from now on nobody needs
+        subprocess.Popen(["cat"], stdin=self.process.stderr,
+                         stdout=subprocess.DEVNULL)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+def permissions():
+    """What docs/fleet.md has."""
+    text = (ROOT / "docs" / "fleet.md").read_text()
+    begin = text.index("authorization {")
+    return text[begin:text.index("```", begin)]
 
 
 def only(out):

@@ -41,6 +41,11 @@ def only(directory):
     return next(pathlib.Path(directory).glob("here/*"))
 
 
+def logs(store):
+    """The directories that have what was published: of each trace one."""
+    return list(store.glob("here/" + 32 * "?"))
+
+
 @test
 def what_arrives_has_the_bytes_that_were_recorded():
     trace = recorded(4)
@@ -243,7 +248,7 @@ def a_recording_is_shipped_as_it_grows_while_all_are_killed():
         before = seen
         while seen <= before and time.monotonic() < deadline:
             talker.say()
-            if list(store.glob("here/*")):
+            if logs(store):
                 seen = sum(r["pieces"] for r in collect(store, out))
                 check("complete" not in str(collect(store, out)), "it grows")
         check(seen > before, "what is recorded doesn't arrive")
@@ -307,7 +312,7 @@ class Spooling:
             time.sleep(0.05)
 
     def has_begun_all(self):
-        return len(list(self.store.glob("here/*"))) >= self.last()
+        return len(logs(self.store)) >= self.last()
 
     def has_lost(self, nr):
         return (self.last() > nr and
@@ -341,7 +346,7 @@ def what_was_shipped_is_removed_when_there_is_no_room_for_it():
 @test
 def what_goes_unsent_is_told_where_it_was_recorded_and_where_it_lacks():
     spooling = Spooling("--spool", "600k")
-    spooling.grow(lambda: len(list(spooling.store.glob("here/*"))) > 1)
+    spooling.grow(lambda: len(logs(spooling.store)) > 1)
     # What it ships to goes away: there is a file where the directory was.
     away = spooling.store.with_name("away")
     spooling.store.rename(away)
@@ -403,7 +408,7 @@ def two_at_one_place_are_refused():
     store, out = places()
     ship(trace, store)
     collect(store, out)
-    log = next(store.glob("here/*"))
+    (log,) = logs(store)
     with subprocess.Popen(["flock", "-x", log, "-c", "echo locked; read x"],
                           stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as holder:

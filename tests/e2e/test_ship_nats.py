@@ -6,57 +6,13 @@ engine's."""
 
 import os
 import signal
-import socket
-import subprocess
 
-from fleet import Engine, Growing, check_same, only, recorded, small
-from sonde import ROOT, SONDE, install, require, run, scratch
-from harness import Skip, check, check_equal, main, test
+from fleet import Growing, Server, check_same, only, permissions, recorded, small
+from sonde import install, require, run, scratch
+from harness import check, check_equal, main, test
 
 # `SONDE_KILLS=100 SONDE_HANGS=60`: as docs/fleet.md says.
 HANGS = int(os.environ.get("SONDE_HANGS", "7"))
-
-
-def require_nats():
-    require("nats-server")
-    done = run(SONDE, "collect", "--from", "nats://127.0.0.1:1", "-o",
-               scratch() / "x")
-    if "libsonde-nats.so is not" in done.stderr:
-        raise Skip("built without libnats")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Server(Engine):
-    """A NATS server of the test's own, which may be killed and started again."""
-
-    def __init__(self, *options, scheme="nats", user=""):
-        require_nats()
-        self.port = free_port()
-        self.url = f"{scheme}://{user}127.0.0.1:{self.port}"
-        self.command = ["nats-server", "-js", "-sd", scratch(), "-a",
-                        "127.0.0.1", "-p", str(self.port), *options]
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(
-            list(map(str, self.command)), stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            if "Server is ready" in line:
-                break
-        else:
-            check(False, "nats-server doesn't start")
-        # what it says from now on nobody needs
-        subprocess.Popen(["cat"], stdin=self.process.stderr,
-                         stdout=subprocess.DEVNULL)
-
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
 
 
 @test
@@ -212,13 +168,6 @@ def a_certificate_of_ours_is_shown_to_who_asks_for_it():
     server.ship(trace, env=env)
     server.collect(out, env=env)
     check_same(only(out), trace)
-
-
-def permissions():
-    """What docs/fleet.md has."""
-    text = (ROOT / "docs" / "fleet.md").read_text()
-    begin = text.index("authorization {")
-    return text[begin:text.index("```", begin)]
 
 
 @test
