@@ -16,6 +16,12 @@ struct sonde_net_engine {
 		    struct sonde_net **ret_net);
 	void (*close)(struct sonde_net *net);
 	int (*list)(struct sonde_net *net, sonde_net_list_fn *take, void *ctx);
+	/* what went wrong as all else */
+	int (*say)(struct sonde_net *net, const struct sonde_net_beat *beat,
+		   struct sonde_net_said *ret_said);
+	/* `heard` comes zeroed */
+	int (*hear)(struct sonde_net *net, sonde_net_hear_fn *take, void *ctx,
+		    struct sonde_net_heard *heard);
 	int (*log_open)(struct sonde_net *net, const char *host,
 			const uint8_t trace[16], bool writes,
 			struct sonde_net_log **ret_log);

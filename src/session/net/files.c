@@ -7,6 +7,8 @@
  *	DIR/HOST/TRACE/00000000.chunk	messages, head and body, one behind
  *	DIR/HOST/TRACE/00000001.chunk	the other
  *	DIR/HOST/TRACE/.open		the chunk that is being written
+ *	DIR/HOST/SHIP.beat		the last heartbeat (beat.h) of who ships,
+ *					replaced in one step
  *
  * A chunk is closed when it has 16 MiB, or when all is to be acknowledged: it is
  * synchronised with the disk, gets its name, and never changes again. What is in
@@ -262,32 +264,10 @@ static int files_names(int dir, struct dirent ***ret_names)
 	return nr < 0 ? -errno : nr;
 }
 
-static int list_host(int top, const char *host, sonde_net_list_fn *take,
-		     void *ctx)
-{
-	int dir = openat(top, host, LOOK_AT | O_CLOEXEC);
-	struct dirent **names;
-	uint8_t trace[16];
-	int err = 0;
-	int nr;
+/* For each directory that is called as a host may be; less than 0 ends it. */
+typedef int host_fn(void *ctx, const char *host, int dir);
 
-	if (dir < 0)
-		return 0; /* some file */
-	nr = files_names(dir, &names);
-	(void)close(dir);
-	for (int i = 0; i < nr; i++) {
-		const char *end = sonde_uuid_parse(names[i]->d_name, trace);
-
-		if (!err && end && !*end && strlen(names[i]->d_name) == 32)
-			err = take(ctx, host, trace);
-		free(names[i]);
-	}
-	if (nr >= 0)
-		free(names);
-	return err < 0 ? err : 0;
-}
-
-static int files_list(struct sonde_net *net, sonde_net_list_fn *take, void *ctx)
+static int each_host(struct sonde_net *net, host_fn *visit, void *ctx)
 {
 	struct files_net *files = (struct files_net *)net;
 	int top = open_top(files, false);
@@ -301,14 +281,164 @@ static int files_list(struct sonde_net *net, sonde_net_list_fn *take, void *ctx)
 	if (nr < 0)
 		err = files_fail_errno(net, nr, files->path);
 	for (int i = 0; i < nr; i++) {
-		if (!err && sonde_net_is_name(names[i]->d_name))
-			err = list_host(top, names[i]->d_name, take, ctx);
+		const char *name = names[i]->d_name;
+		int dir = err || !sonde_net_is_name(name) ?
+				  -1 :
+				  openat(top, name, LOOK_AT | O_CLOEXEC);
+
+		if (dir >= 0) { /* else some file */
+			err = visit(ctx, name, dir);
+			(void)close(dir); /* only read */
+		}
 		free(names[i]);
 	}
 	if (nr >= 0)
 		free(names);
 	(void)close(top);
 	return err;
+}
+
+struct listing {
+	sonde_net_list_fn *take;
+	void *ctx;
+};
+
+static int list_host(void *ctx, const char *host, int dir)
+{
+	const struct listing *listing = ctx;
+	struct dirent **names;
+	uint8_t trace[16];
+	int err = 0;
+	int nr = files_names(dir, &names);
+
+	for (int i = 0; i < nr; i++) {
+		const char *end = sonde_uuid_parse(names[i]->d_name, trace);
+
+		if (!err && end && !*end && strlen(names[i]->d_name) == 32)
+			err = listing->take(listing->ctx, host, trace);
+		free(names[i]);
+	}
+	if (nr >= 0)
+		free(names);
+	return err < 0 ? err : 0;
+}
+
+static int files_list(struct sonde_net *net, sonde_net_list_fn *take, void *ctx)
+{
+	struct listing listing = { take, ctx };
+
+	return each_host(net, list_host, &listing);
+}
+
+/* ---- heartbeats ---- */
+
+#define BEAT_END ".beat"
+
+static void beat_name(uint64_t ship, const char *before, char name[64])
+{
+	(void)snprintf(name, 64, "%s%016" PRIx64 BEAT_END, before, ship);
+}
+
+static int replace_beat(int dir, const struct sonde_net_beat *beat)
+{
+	char line[SONDE_NET_HEAD_MAX];
+	char hidden[64];
+	char name[64];
+	size_t size = sonde_net_beat_put(beat, line);
+	int fd;
+	int err;
+
+	beat_name(beat->ship, ".new-", hidden);
+	beat_name(beat->ship, "", name);
+	fd = sonde_place_file_below(dir, hidden, O_WRONLY);
+	if (fd < 0)
+		return fd;
+	err = sonde_write_all(fd, line, size);
+	if (close(fd) && !err)
+		err = -errno;
+	return !err && renameat(dir, hidden, dir, name) ? -errno : err;
+}
+
+/* Whose clock a file's time is by isn't known: so nothing is said of ours. */
+static int files_say(struct sonde_net *net, const struct sonde_net_beat *beat,
+		     struct sonde_net_said *ret_said)
+{
+	struct files_net *files = (struct files_net *)net;
+	int top = open_top(files, true);
+	int err;
+	int dir;
+
+	if (top < 0)
+		return top;
+	dir = files_open_below(top, beat->host, true);
+	(void)close(top); /* nothing was written to it */
+	err = dir < 0 ? dir : replace_beat(dir, beat);
+	if (dir >= 0)
+		(void)close(dir);
+	*ret_said = (struct sonde_net_said){ .bound_ns = 0 };
+	return err ? files_fail_errno(net, err, files->path) : 0;
+}
+
+struct hearing {
+	sonde_net_hear_fn *take;
+	void *ctx;
+	struct sonde_net_heard *heard;
+};
+
+/* Whether it is one, of this host and ship. */
+static bool read_beat(int dir, const char *name, const char *host,
+		      struct sonde_net_beat *ret_beat)
+{
+	char line[SONDE_NET_HEAD_MAX];
+	char expected[64];
+	struct stat st;
+	ssize_t size = -1;
+	int fd = openat(dir, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		size = pread(fd, line, sizeof(line), 0);
+	(void)close(fd); /* only read */
+	if (size <= 0 ||
+	    sonde_net_beat_parse(line, (size_t)size, ret_beat) != size)
+		return false;
+	beat_name(ret_beat->ship, "", expected);
+	return !strcmp(expected, name) && !strcmp(ret_beat->host, host);
+}
+
+static int hear_host(void *ctx, const char *host, int dir)
+{
+	const struct hearing *hearing = ctx;
+	struct dirent **names;
+	int nr = files_names(dir, &names);
+	int err = 0;
+
+	for (int i = 0; i < nr; i++) {
+		const char *name = names[i]->d_name;
+		const char *end = strrchr(name, '.');
+		struct sonde_net_beat beat;
+
+		if (!err && *name != '.' && end && !strcmp(end, BEAT_END)) {
+			if (read_beat(dir, name, host, &beat))
+				err = hearing->take(hearing->ctx, &beat, 0);
+			else
+				hearing->heard->nr_damaged++;
+		}
+		free(names[i]);
+	}
+	if (nr >= 0)
+		free(names);
+	return err;
+}
+
+static int files_hear(struct sonde_net *net, sonde_net_hear_fn *take, void *ctx,
+		      struct sonde_net_heard *heard)
+{
+	struct hearing hearing = { take, ctx, heard };
+
+	return each_host(net, hear_host, &hearing);
 }
 
 /* ---- writing ---- */
@@ -520,6 +650,8 @@ const struct sonde_net_engine sonde_net_files = {
 	.open = files_open,
 	.close = files_close,
 	.list = files_list,
+	.say = files_say,
+	.hear = files_hear,
 	.log_open = files_log_open,
 	.log_close = files_log_close,
 	.resume = files_resume,

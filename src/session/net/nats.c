@@ -24,6 +24,12 @@
  * to its caller when the server has no stream yet, as after it was started again,
  * and gives up all of a list that it can't send.
  *
+ * Heartbeats (beat.h) are in a stream of their own, SONDE_HOSTS, of which the server
+ * keeps the last one of each subject, sonde-hosts.HOST.SHIP. What goes wrong with
+ * them goes wrong with nothing else: that they aren't permitted is no error of the
+ * connection. The server's own time is known by the stamp that it gives them, and by
+ * when it says that it has made a consumer.
+ *
  * A position is the number that the server gives the next message. Whoever waits
  * for a server does so for GIVE_UP_NS without an answer, and then fails.
  *
@@ -84,7 +90,9 @@ struct nats_net {
 		heard_ns; /* the last answer, or when there was nothing to say */
 	uint64_t connections;
 	bool has_stream;
-	char why[200]; /* what the last answer was, if that was no "stored" */
+	bool no_beats;  /* they aren't permitted */
+	bool no_stamps; /* nor to see what time the server gave ours */
+	char why[200];  /* what the last answer was, if that was no "stored" */
 };
 
 struct nats_log {
@@ -224,6 +232,8 @@ static int check_permitted(struct nats_net *net)
 	if (natsConnection_GetLastError(net->connection, &text) !=
 	    NATS_NOT_PERMITTED)
 		return 0;
+	if (text && sonde_nats_is_about_beats(text))
+		return 0;
 	return sonde_net_fail(net->net.error, -EACCES,
 			      "the NATS server doesn't permit it: %.300s",
 			      text ? text : "");
@@ -286,19 +296,19 @@ static int take_subjects(const jsStreamInfo *info, sonde_net_list_fn *take,
 	return err;
 }
 
-/* What the server says of the stream, also which subjects are in it, or
- * NATS_NOT_FOUND. */
-static natsStatus ask_stream(struct nats_net *net, bool subjects,
-			     struct patience *patience, jsStreamInfo **ret_info)
+/* What the server says of a stream, also which subjects are in it if `subjects`
+ * says of which to, or NATS_NOT_FOUND. */
+static natsStatus ask_stream(struct nats_net *net, const char *stream,
+			     const char *subjects, struct patience *patience,
+			     jsStreamInfo **ret_info)
 {
 	jsOptions options;
 	natsStatus status;
 
 	(void)jsOptions_Init(&options); /* zeros */
-	if (subjects)
-		options.Stream.Info.SubjectsFilter = "sonde.*.*";
+	options.Stream.Info.SubjectsFilter = subjects;
 	do
-		status = js_GetStreamInfo(ret_info, net->js, STREAM, &options,
+		status = js_GetStreamInfo(ret_info, net->js, stream, &options,
 					  NULL);
 	while (is_patient(patience, status, NOBODY_NS));
 	return status;
@@ -309,7 +319,8 @@ static int net_nats_list(struct sonde_net *net, sonde_net_list_fn *take,
 {
 	struct patience patience = patience_of(net);
 	jsStreamInfo *info = NULL;
-	natsStatus status = ask_stream(nats_of(net), true, &patience, &info);
+	natsStatus status =
+		ask_stream(nats_of(net), STREAM, "sonde.*.*", &patience, &info);
 	int err;
 
 	if (status == NATS_NOT_FOUND)
@@ -346,7 +357,7 @@ static int need_stream(struct nats_net *net, bool writes)
 
 	if (net->has_stream)
 		return 0;
-	status = ask_stream(net, false, &patience, &info);
+	status = ask_stream(net, STREAM, NULL, &patience, &info);
 	is_direct = !info || info->Config->AllowDirect;
 	jsStreamInfo_Destroy(info);
 	if (status == NATS_NOT_FOUND && writes)
@@ -807,10 +818,200 @@ static int net_nats_resume(struct sonde_net_log *net_log,
 	return err ? err : taken;
 }
 
+/* ---- heartbeats ---- */
+
+static natsStatus make_beats(struct nats_net *net)
+{
+	const char *subjects[] = { "sonde-hosts.>" };
+	jsStreamConfig config;
+
+	(void)jsStreamConfig_Init(&config); /* zeros and defaults */
+	config.Name = SONDE_NATS_HOSTS;
+	config.Subjects = subjects;
+	config.SubjectsLen = 1;
+	config.MaxMsgsPerSubject = 1;
+	config.AllowDirect = true;
+	return js_AddStream(NULL, net->js, &config, NULL, NULL);
+}
+
+/* Whether what failed so did for want of a permission; then it isn't tried again. */
+static bool is_beat_denied(struct nats_net *net)
+{
+	const char *text = NULL;
+
+	return natsConnection_GetLastError(net->connection, &text) ==
+		       NATS_NOT_PERMITTED &&
+	       text && sonde_nats_is_about_beats(text);
+}
+
+static natsStatus store_beat(struct nats_net *net, const char *subject,
+			     const char *line, size_t size)
+{
+	natsStatus status =
+		js_Publish(NULL, net->js, subject, line, (int)size, NULL, NULL);
+
+	if (status != NATS_NO_RESPONDERS)
+		return status;
+	status = make_beats(net); /* nobody has, until now */
+	return status == NATS_OK ? js_Publish(NULL, net->js, subject, line,
+					      (int)size, NULL, NULL) :
+				   status;
+}
+
+/* The last one of a subject. */
+static natsStatus get_beat(struct nats_net *net, const char *subject,
+			   natsMsg **ret_message)
+{
+	jsDirectGetMsgOptions options;
+	natsStatus status = jsDirectGetMsgOptions_Init(&options);
+
+	options.LastBySubject = subject;
+	return status == NATS_OK ?
+		       js_DirectGetMsg(ret_message, net->js, SONDE_NATS_HOSTS,
+				       NULL, &options) :
+		       status;
+}
+
+/* What was stored between two looks at our clock got a stamp by the server's. */
+static void weigh_stamp(struct nats_net *net, const char *subject,
+			int64_t before_ns, int64_t behind_ns,
+			struct sonde_net_said *said)
+{
+	natsMsg *message = NULL;
+	int64_t half_ns;
+	int64_t stamp;
+
+	if (net->no_stamps)
+		return;
+	if (get_beat(net, subject, &message) != NATS_OK) {
+		net->no_stamps = is_beat_denied(net);
+		return;
+	}
+	stamp = natsMsg_GetTime(message);
+	natsMsg_Destroy(message);
+	if (stamp <= 0 || behind_ns < before_ns)
+		return; /* our clock was set meanwhile */
+	half_ns = (behind_ns - before_ns) / 2;
+	said->bound_ns = (uint64_t)half_ns + 1;
+	said->ahead_ns = before_ns + half_ns - stamp;
+}
+
+static int net_nats_say(struct sonde_net *net,
+			const struct sonde_net_beat *beat,
+			struct sonde_net_said *ret_said)
+{
+	struct nats_net *nats = nats_of(net);
+	char subject[SONDE_NATS_SUBJECT];
+	char line[SONDE_NET_HEAD_MAX];
+	int64_t before_ns = (int64_t)sonde_time_ns(CLOCK_REALTIME);
+	size_t size = sonde_net_beat_put(beat, line);
+	natsStatus status = NATS_NOT_PERMITTED;
+
+	*ret_said = (struct sonde_net_said){ .bound_ns = 0 };
+	if (natsConnection_Status(nats->connection) !=
+	    NATS_CONN_STATUS_CONNECTED)
+		return sonde_net_fail(net->error, -ENOTCONN,
+				      "the NATS server is away");
+	sonde_nats_put_beat_subject(beat->host, beat->ship, subject);
+	if (!nats->no_beats)
+		status = store_beat(nats, subject, line, size);
+	if (status != NATS_OK) {
+		nats->no_beats = nats->no_beats || is_beat_denied(nats);
+		(void)nats_fail(net, "a heartbeat", status);
+		return nats->no_beats ? -EACCES : -EIO;
+	}
+	weigh_stamp(nats, subject, before_ns,
+		    (int64_t)sonde_time_ns(CLOCK_REALTIME), ret_said);
+	return 0;
+}
+
+/* The server's time, of a consumer that it makes and soon forgets; 0: unknown. */
+static int64_t server_time(struct nats_net *net)
+{
+	jsConsumerInfo *info = NULL;
+	jsConsumerConfig config;
+	int64_t ns = 0;
+
+	if (jsConsumerConfig_Init(&config) != NATS_OK)
+		return 0;
+	config.AckPolicy = js_AckNone;
+	config.InactiveThreshold = SONDE_NS_PER_S;
+	if (js_AddConsumer(&info, net->js, SONDE_NATS_HOSTS, &config, NULL,
+			   NULL) == NATS_OK)
+		ns = info->Created;
+	jsConsumerInfo_Destroy(info);
+	return ns;
+}
+
+/* Whether a message is one, of the host and the ship that its subject says. */
+static bool take_beat(natsMsg *message, const char *subject,
+		      struct sonde_net_beat *ret_beat)
+{
+	int size = natsMsg_GetDataLength(message);
+	char host[SONDE_NET_NAME_MAX + 1];
+	uint64_t ship;
+
+	return size > 0 && sonde_nats_take_beat_subject(subject, host, &ship) &&
+	       sonde_net_beat_parse(natsMsg_GetData(message), (size_t)size,
+				    ret_beat) == size &&
+	       ret_beat->ship == ship && !strcmp(ret_beat->host, host);
+}
+
+static int hear_subject(struct sonde_net *net, const char *subject,
+			sonde_net_hear_fn *take, void *ctx,
+			struct sonde_net_heard *heard)
+{
+	struct patience patience = patience_of(net);
+	struct sonde_net_beat beat;
+	natsMsg *message = NULL;
+	natsStatus status;
+	int err = 0;
+
+	do
+		status = get_beat(nats_of(net), subject, &message);
+	while (is_patient(&patience, status, NOBODY_NS));
+	if (status == NATS_NOT_FOUND)
+		return 0; /* it was removed since it was listed */
+	if (status != NATS_OK)
+		return patience_fail(&patience, subject, status);
+	if (take_beat(message, subject, &beat))
+		err = take(ctx, &beat, natsMsg_GetTime(message));
+	else
+		heard->nr_damaged++;
+	natsMsg_Destroy(message);
+	return err;
+}
+
+static int net_nats_hear(struct sonde_net *net, sonde_net_hear_fn *take,
+			 void *ctx, struct sonde_net_heard *heard)
+{
+	struct patience patience = patience_of(net);
+	const jsStreamStateSubjects *subjects;
+	jsStreamInfo *info = NULL;
+	natsStatus status = ask_stream(nats_of(net), SONDE_NATS_HOSTS,
+				       "sonde-hosts.*.*", &patience, &info);
+	int err = 0;
+
+	if (status == NATS_NOT_FOUND)
+		return 0; /* nobody has said anything */
+	if (status != NATS_OK)
+		return patience_fail(&patience, NO_STREAM, status);
+	subjects = info->State.Subjects;
+	for (int i = 0; subjects && !err && i < subjects->Count; i++)
+		err = hear_subject(net, subjects->List[i].Subject, take, ctx,
+				   heard);
+	jsStreamInfo_Destroy(info);
+	if (!err)
+		heard->now_ns = server_time(nats_of(net));
+	return err;
+}
+
 static const struct sonde_net_engine nats_engine = {
 	.open = net_nats_open,
 	.close = net_nats_close,
 	.list = net_nats_list,
+	.say = net_nats_say,
+	.hear = net_nats_hear,
 	.log_open = net_nats_log_open,
 	.log_close = net_nats_log_close,
 	.resume = net_nats_resume,

@@ -15,7 +15,10 @@
 #include "session/net/message.h"
 
 /* All logs are in this stream. */
-#define SONDE_NATS_STREAM  "SONDE"
+#define SONDE_NATS_STREAM "SONDE"
+/* The last heartbeat of each ship is in this one; its name is in no subject of
+ * the other. */
+#define SONDE_NATS_HOSTS   "SONDE_HOSTS"
 #define SONDE_NATS_SUBJECT (3 * SONDE_NET_NAME_MAX + 64) /* bytes of one */
 #define SONDE_NATS_ID      128u
 
@@ -27,6 +30,16 @@ void sonde_nats_put_subject(const char *host, const uint8_t trace[16],
 bool sonde_nats_take_subject(const char *subject,
 			     char host[SONDE_NET_NAME_MAX + 1],
 			     uint8_t trace[16]);
+
+/* The same of heartbeats: "sonde-hosts.HOST.SHIP". */
+void sonde_nats_put_beat_subject(const char *host, uint64_t ship,
+				 char subject[SONDE_NATS_SUBJECT]);
+bool sonde_nats_take_beat_subject(const char *subject,
+				  char host[SONDE_NET_NAME_MAX + 1],
+				  uint64_t *ret_ship);
+/* Whether what a server doesn't permit, by its own words, is about heartbeats
+ * alone. */
+bool sonde_nats_is_about_beats(const char *words);
 
 /* By which a message is told from all others that are published, and which is the
  * same when it is published again. */

@@ -73,6 +73,26 @@ int sonde_net_list(struct sonde_net *net, sonde_net_list_fn *take, void *ctx)
 	return net->engine->list(net, take, ctx);
 }
 
+int sonde_net_say(struct sonde_net *net, const struct sonde_net_beat *beat,
+		  struct sonde_net_said *ret_said,
+		  struct sonde_net_error *ret_why)
+{
+	struct sonde_net_error kept = *net->error;
+	int err = net->engine->say(net, beat, ret_said);
+
+	if (err)
+		*ret_why = *net->error;
+	*net->error = kept;
+	return err;
+}
+
+int sonde_net_hear(struct sonde_net *net, sonde_net_hear_fn *take, void *ctx,
+		   struct sonde_net_heard *ret_heard)
+{
+	*ret_heard = (struct sonde_net_heard){ .now_ns = 0 };
+	return net->engine->hear(net, take, ctx, ret_heard);
+}
+
 int sonde_net_log_open(struct sonde_net *net, const char *host,
 		       const uint8_t trace[16], bool writes,
 		       struct sonde_net_log **ret_log)

@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/net/beat.h"
 #include "session/net/message.h"
 
 struct sonde_net_error {
@@ -61,6 +62,35 @@ void sonde_net_close(struct sonde_net *net);
 typedef int sonde_net_list_fn(void *ctx, const char *host,
 			      const uint8_t trace[16]);
 int sonde_net_list(struct sonde_net *net, sonde_net_list_fn *take, void *ctx);
+
+/* ---- heartbeats (beat.h), which are in no log ---- */
+
+/* How our clock (CLOCK_REALTIME) was to the engine's; bound 0: it isn't known. */
+struct sonde_net_said {
+	int64_t ahead_ns;
+	uint64_t bound_ns;
+};
+
+/* Says it in the place of what this host's ship said before. Waits for two
+ * answers at most, and then gives up, as the next one says all of it again. Words
+ * about an error go to *ret_why: the net's own stay, as others' are. -EACCES:
+ * it isn't permitted, and so needn't be tried again. */
+int sonde_net_say(struct sonde_net *net, const struct sonde_net_beat *beat,
+		  struct sonde_net_said *ret_said,
+		  struct sonde_net_error *ret_why);
+
+struct sonde_net_heard {
+	int64_t now_ns; /* by the engine's clock, behind all that it got; 0: it
+			 * has none */
+	uint64_t nr_damaged; /* what is none, where one should be */
+};
+/* `got_ns`: when the engine got it, by its clock; 0: it doesn't know. */
+typedef int sonde_net_hear_fn(void *ctx, const struct sonde_net_beat *beat,
+			      int64_t got_ns);
+/* The last ones of all there are, until `take` returns less than 0, which is
+ * returned. */
+int sonde_net_hear(struct sonde_net *net, sonde_net_hear_fn *take, void *ctx,
+		   struct sonde_net_heard *ret_heard);
 
 /* `writes`: to publish; -EBUSY: somebody else does, as far as the engine can
  * tell. Else to fetch. */

@@ -403,9 +403,156 @@ static void an_id_tells_messages_apart(void **state)
 	assert_string_not_equal(id, again);
 }
 
+/* ---- heartbeats ---- */
+
+static struct sonde_net_beat some_beat(void)
+{
+	struct sonde_net_beat beat = {
+		.boot = { 1, 0xff },
+		.ship = 0xfedcba9876543210,
+		.state = SONDE_NET_BEAT_STOPPED,
+		.number = 3,
+		.interval_ms = 10000,
+		.traces = 4,
+		.growing = 1,
+		.packets = 5,
+		.bytes = 6,
+		.kept = 7,
+		.unsent = 8,
+		.lacking = 9,
+		.lost = SONDE_NET_BEAT_COUNT_MAX,
+		.cpu_ns = 11,
+		.error_us = 12,
+		.bound_ns = 13,
+		.began_ns = INT64_MIN,
+		.said_ns = INT64_MAX,
+		.ahead_ns = -14,
+	};
+
+	strcpy(beat.host, "web 1%");
+	strcpy(beat.recording, "t\xc3\xa4ter");
+	return beat;
+}
+
+static void a_heartbeat_is_read_as_it_was_written(void **state)
+{
+	struct sonde_net_beat beat = some_beat();
+	struct sonde_net_beat read;
+	char line[SONDE_NET_HEAD_MAX];
+	size_t size = sonde_net_beat_put(&beat, line);
+
+	(void)state;
+	memset(&read, 0, sizeof(read));
+	assert_int_equal(sonde_net_beat_parse(line, size, &read), size);
+	assert_memory_equal(&read, &beat, sizeof(beat));
+	memset(beat.host, 1, SONDE_NET_NAME_MAX);
+	memset(beat.recording, '%', SONDE_NET_NAME_MAX);
+	assert_true(sonde_net_beat_put(&beat, line) < SONDE_NET_HEAD_MAX);
+}
+
+static void a_heartbeat_with_any_bit_changed_is_refused(void **state)
+{
+	struct sonde_net_beat beat = some_beat();
+	struct sonde_net_beat read;
+	char line[SONDE_NET_HEAD_MAX];
+	size_t size = sonde_net_beat_put(&beat, line);
+
+	(void)state;
+	for (size_t i = 0; i < 8 * size; i++) {
+		line[i / 8] = (char)(line[i / 8] ^ 1 << i % 8);
+		assert_int_equal(sonde_net_beat_parse(line, size, &read),
+				 -EINVAL);
+		line[i / 8] = (char)(line[i / 8] ^ 1 << i % 8);
+	}
+	for (size_t cut = 0; cut < size; cut++)
+		assert_int_equal(sonde_net_beat_parse(line, cut, &read),
+				 -EINVAL);
+	assert_int_equal(sonde_net_beat_parse(line, size, &read), size);
+}
+
+static int reread_beat(const struct sonde_net_beat *beat)
+{
+	char line[SONDE_NET_HEAD_MAX];
+	struct sonde_net_beat read;
+	size_t size = sonde_net_beat_put(beat, line);
+
+	return sonde_net_beat_parse(line, size, &read);
+}
+
+static void a_heartbeat_that_can_t_be_is_refused(void **state)
+{
+	struct sonde_net_beat beat = some_beat();
+
+	(void)state;
+	beat.interval_ms = 0;
+	assert_int_equal(reread_beat(&beat), -EINVAL);
+	beat.interval_ms = SONDE_NET_BEAT_MS_MAX + 1;
+	assert_int_equal(reread_beat(&beat), -EINVAL);
+	beat = some_beat();
+	beat.lost++;
+	assert_int_equal(reread_beat(&beat), -EINVAL);
+	beat = some_beat();
+	beat.ahead_ns = -SONDE_NET_BEAT_AHEAD_MAX - 1;
+	assert_int_equal(reread_beat(&beat), -EINVAL);
+	beat = some_beat();
+	strcpy(beat.host, "..");
+	assert_int_equal(reread_beat(&beat), -EINVAL);
+	beat = some_beat();
+	strcpy(beat.recording, "a/b");
+	assert_int_equal(reread_beat(&beat), -EINVAL);
+}
+
+static void a_heartbeat_s_subject_is_no_message_s(void **state)
+{
+	const char *hosts[] = { "web-1", "a.b *>%\xc3\xa4", "%41" };
+	char subject[SONDE_NATS_SUBJECT];
+	char host[SONDE_NET_NAME_MAX + 1];
+	uint64_t ship;
+
+	(void)state;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(hosts); i++) {
+		sonde_nats_put_beat_subject(hosts[i], 0xab, subject);
+		assert_null(strpbrk(subject, " *>"));
+		assert_false(is_subject(subject));
+		assert_true(sonde_nats_take_beat_subject(subject, host, &ship));
+		assert_string_equal(host, hosts[i]);
+		assert_int_equal(ship, 0xab);
+	}
+	assert_false(
+		sonde_nats_take_beat_subject("sonde-hosts.a.12", host, &ship));
+	assert_false(sonde_nats_take_beat_subject(
+		"sonde-hosts.%2f.00000000000000ab", host, &ship));
+	assert_false(sonde_nats_take_beat_subject(
+		"sonde-hosts.a.00000000000000ab.", host, &ship));
+	assert_false(sonde_nats_take_beat_subject("sonde.a.00000000000000ab",
+						  host, &ship));
+}
+
+static void only_what_is_about_heartbeats_is(void **state)
+{
+	(void)state;
+	assert_true(sonde_nats_is_about_beats(
+		"Permissions Violation for Publish to "
+		"\"sonde-hosts.a.00000000000000ab\""));
+	assert_true(sonde_nats_is_about_beats(
+		"Permissions Violation for Publish to "
+		"\"$JS.API.STREAM.CREATE.SONDE_HOSTS\""));
+	assert_false(sonde_nats_is_about_beats(
+		"Permissions Violation for Publish to \"sonde.a."
+		"01020300000000000000000000000000\""));
+	assert_false(sonde_nats_is_about_beats(
+		"Permissions Violation for Publish to "
+		"\"$JS.API.STREAM.CREATE.SONDE\""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_heartbeat_is_read_as_it_was_written),
+		cmocka_unit_test(a_heartbeat_with_any_bit_changed_is_refused),
+		cmocka_unit_test(a_heartbeat_that_can_t_be_is_refused),
+		cmocka_unit_test(a_heartbeat_s_subject_is_no_message_s),
+		cmocka_unit_test(only_what_is_about_heartbeats_is),
 		cmocka_unit_test(a_subject_names_any_host_and_nothing_else),
 		cmocka_unit_test(
 			only_our_stream_s_answer_says_that_it_is_stored),
