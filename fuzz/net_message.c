@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net_message.c - fuzz session/net/message.h, nats_text.h and fleet/notes.h: any
+ * net_message.c - fuzz session/net/message.h, beat.h, nats_text.h and fleet/notes.h: any
  * bytes as the head of a message, as what an end says, as a subject and an answer
- * of NATS, as a body that is compressed, and a head made of decisions.
+ * of NATS, as a body that is compressed, as a heartbeat, and a head and a heartbeat
+ * made of decisions.
  *
  * Input: a byte that says which, and then bytes, or decisions.
  */
@@ -11,6 +12,7 @@
 
 #include "ctf/packed.h"
 #include "fleet/notes.h"
+#include "fleet/pulse.h"
 #include "fuzz.h"
 
 static void check_name(const char *name, size_t max)
@@ -82,6 +84,50 @@ static void check_made(struct fuzz_input *in)
 	free(copy);
 }
 
+/* What was read is written to the same line, and can be judged. */
+static void check_beat(const char *bytes, size_t size)
+{
+	struct sonde_net_beat beat;
+	char line[SONDE_NET_HEAD_MAX];
+	int n = sonde_net_beat_parse(bytes, size, &beat);
+
+	if (n < 0)
+		return;
+	FUZZ_CHECK((size_t)n <= size);
+	check_name(beat.host, SONDE_NET_NAME_MAX);
+	check_name(beat.recording, SONDE_NET_NAME_MAX);
+	FUZZ_CHECK(*beat.host && *beat.recording);
+	FUZZ_CHECK(beat.interval_ms > 0);
+	FUZZ_CHECK(sonde_net_beat_put(&beat, line) == (size_t)n);
+	FUZZ_CHECK(!memcmp(line, bytes, (size_t)n));
+	FUZZ_CHECK(*sonde_fleet_health_word(
+		sonde_fleet_health(&beat, beat.said_ns)));
+}
+
+static void check_made_beat(struct fuzz_input *in)
+{
+	struct sonde_net_beat beat = { .state = fuzz_below(in, 3) };
+	char line[SONDE_NET_HEAD_MAX];
+	size_t size;
+	char *copy;
+
+	beat.number = fuzz_number(in);
+	beat.interval_ms = fuzz_number(in);
+	beat.unsent = fuzz_number(in);
+	beat.lost = fuzz_number(in);
+	beat.bound_ns = fuzz_number(in);
+	beat.ship = fuzz_u64(in);
+	beat.said_ns = (int64_t)fuzz_number(in);
+	beat.ahead_ns = (int64_t)fuzz_number(in);
+	take_name(in, beat.host, SONDE_NET_NAME_MAX);
+	take_name(in, beat.recording, SONDE_NET_NAME_MAX);
+	size = sonde_net_beat_put(&beat, line);
+	FUZZ_CHECK(size < sizeof(line));
+	copy = fuzz_copy(line, size);
+	check_beat(copy, size);
+	free(copy);
+}
+
 static void check_end(const char *body, size_t size)
 {
 	struct sonde_notes notes;
@@ -101,10 +147,20 @@ static void check_nats(const char *bytes, size_t size)
 	char again[SONDE_NET_NAME_MAX + 1];
 	char subject[SONDE_NATS_SUBJECT];
 	uint8_t trace[16];
+	uint64_t ship;
 
 	(void)sonde_nats_answer(bytes, size);
-	if (memchr(bytes, 0, size) == NULL ||
-	    !sonde_nats_take_subject(bytes, host, trace))
+	if (memchr(bytes, 0, size) == NULL)
+		return;
+	(void)sonde_nats_is_about_beats(bytes);
+	if (sonde_nats_take_beat_subject(bytes, host, &ship)) {
+		check_name(host, SONDE_NET_NAME_MAX);
+		sonde_nats_put_beat_subject(host, ship, subject);
+		FUZZ_CHECK(strlen(subject) < SONDE_NATS_SUBJECT);
+		FUZZ_CHECK(sonde_nats_take_beat_subject(subject, again, &ship));
+		FUZZ_CHECK(!strcmp(host, again));
+	}
+	if (!sonde_nats_take_subject(bytes, host, trace))
 		return;
 	check_name(host, SONDE_NET_NAME_MAX);
 	sonde_nats_put_subject(host, trace, subject);
@@ -129,21 +185,29 @@ static void check_frame(struct fuzz_input *in)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
-	uint8_t what = fuzz_u8(&in);
+	uint8_t what = fuzz_u8(&in) % 7;
 	char *copy;
 
-	if (what % 5 == 0 || what % 5 == 4) {
-		if (what % 5)
-			check_frame(&in);
-		else
-			check_made(&in);
+	switch (what) {
+	case 0:
+		check_made(&in);
 		return 0;
+	case 4:
+		check_frame(&in);
+		return 0;
+	case 6:
+		check_made_beat(&in);
+		return 0;
+	default:
+		break;
 	}
 	copy = fuzz_copy(in.at, in.left);
-	if (what % 5 == 1)
+	if (what == 1)
 		check_head(copy, in.left);
-	else if (what % 5 == 3)
+	else if (what == 3)
 		check_nats(copy, in.left);
+	else if (what == 5)
+		check_beat(copy, in.left);
 	else
 		check_end(copy, in.left);
 	free(copy);

@@ -83,6 +83,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_export,
 	&sonde_command_ship,
 	&sonde_command_collect,
+	&sonde_command_hosts,
 	&sonde_command_sync,
 	&sonde_command_latency,
 	&sonde_command_view,

@@ -22,12 +22,15 @@
 #include "cmd/cmd.h"
 #include "cmd/read_watch.h"
 #include "ctf/packed.h"
+#include "fleet/pulse.h"
 #include "fleet/ship.h"
 #include "fleet/spool.h"
 
-#define PAUSE_NS   (SONDE_NS_PER_S / 5)
-#define PAUSE_MORE 10
-#define AGAIN_NS   (2 * (uint64_t)SONDE_NS_PER_S)
+#define PAUSE_NS    (SONDE_NS_PER_S / 5)
+#define PAUSE_MORE  10
+#define AGAIN_NS    (2 * (uint64_t)SONDE_NS_PER_S)
+#define BEAT_MS     10000
+#define BEAT_MIN_US 10000
 
 static const char usage[] =
 	"sonde ship [options] TRACE --to URL\n"
@@ -43,6 +46,7 @@ enum option_value {
 	OPTION_COMPRESS,
 	OPTION_RATE,
 	OPTION_SPOOL,
+	OPTION_HEARTBEAT,
 	OPTION_JSON,
 };
 
@@ -59,6 +63,9 @@ static const struct sonde_option options[] = {
 	  "of a recording with --rotate, remove chunks when they have more "
 	  "than this: those that were shipped first; go on when what it ships "
 	  "to is away" },
+	{ "heartbeat", OPTION_HEARTBEAT, "TIME", NULL,
+	  "say so often that it lives, for 'sonde hosts' (default: 10s; 0: "
+	  "never)" },
 	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
 	{ "json", OPTION_JSON, NULL, NULL, "what was shipped, as JSON" },
 	{ 0 }
@@ -73,9 +80,12 @@ struct shipping {
 	struct sonde_ship *ship;         /* NULL: there is none now */
 	struct sonde_ship_totals totals; /* of those that were */
 	struct sonde_spool *spool;       /* NULL: without */
+	struct sonde_fleet_pulse pulse;
+	uint64_t beat_ms; /* between two heartbeats; 0: there are none */
 	uint64_t nr_gone; /* traces that others removed too early */
 	uint64_t begin_ns;
 	bool json, quiet;
+	bool told_silent; /* that heartbeats go wrong */
 };
 
 /* What is tended while anything is waited for, by a function that is asked
@@ -98,10 +108,35 @@ static struct sonde_ship_totals all_totals(const struct shipping *shipping)
 	return all;
 }
 
+/* What goes wrong with it is told once, and is no error of shipping. */
+static void ship_say(struct shipping *shipping, enum sonde_net_beat_state state)
+{
+	struct sonde_fleet_pulse_news news = { .totals = all_totals(shipping) };
+	const char *host = shipping->config.host;
+	struct sonde_spool_totals spool;
+	struct sonde_net_error why;
+	int err;
+
+	if (!host && shipping->ship)
+		host = sonde_ship_host(shipping->ship);
+	if (shipping->ship)
+		sonde_ship_measure(shipping->ship, &news.stock);
+	sonde_spool_get_totals(shipping->spool, &spool);
+	news.lacking = spool.lacking;
+	err = sonde_fleet_pulse_say(&shipping->pulse, state, host, &news, &why);
+	if (!err || err == -ENOTCONN || shipping->told_silent)
+		return;
+	shipping->told_silent = true;
+	sonde_complain("ship: 'sonde hosts' won't see this: %.500s", why.text);
+}
+
 static int ship_ask(void)
 {
-	if (tended)
+	if (tended) {
 		sonde_spool_tend(tended->spool, all_totals(tended).bytes);
+		if (sonde_fleet_pulse_is_due(&tended->pulse))
+			ship_say(tended, SONDE_NET_BEAT_RUNNING);
+	}
 	return sonde_watch_progress(0, 0);
 }
 
@@ -177,6 +212,13 @@ static int ship_until_end(struct shipping *shipping)
 	return err;
 }
 
+/* Whether it may go better the next time. */
+static bool is_worth_another(const struct shipping *shipping, int err)
+{
+	return shipping->spool && err < 0 && err != -EINTR && err != -EINVAL &&
+	       err != -ENOSYS;
+}
+
 /* With an engine that is there. */
 static int ship_once(struct shipping *shipping)
 {
@@ -184,18 +226,17 @@ static int ship_once(struct shipping *shipping)
 
 	if (err)
 		return err;
+	sonde_fleet_pulse_begin(&shipping->pulse, shipping->config.net,
+				shipping->config.path, shipping->beat_ms);
 	err = ship_until_end(shipping);
+	if (!is_worth_another(shipping, err))
+		ship_say(shipping,
+			 err ? SONDE_NET_BEAT_STOPPED : SONDE_NET_BEAT_ENDED);
+	shipping->pulse.net = NULL;
 	shipping->totals = all_totals(shipping);
 	sonde_ship_free(shipping->ship);
 	shipping->ship = NULL;
 	return err;
-}
-
-/* Whether it may go better the next time. */
-static bool is_worth_another(const struct shipping *shipping, int err)
-{
-	return shipping->spool && err < 0 && err != -EINTR && err != -EINVAL &&
-	       err != -ENOSYS;
 }
 
 /* 0, -EINTR, or what went wrong; `ret_opened`: with an engine. */
@@ -306,7 +347,9 @@ static int ship_all(struct shipping *shipping)
 
 	shipping->begin_ns = sonde_monotonic_ns();
 	sonde_watch_begin("ship", false);
+	tended = shipping;
 	err = ship_tries(shipping, &has_opened);
+	tended = NULL;
 	sonde_watch_end();
 	if (err && err != -EINTR)
 		sonde_complain("ship: %s", shipping->error.text);
@@ -344,11 +387,27 @@ static int ship_with_spool(struct shipping *shipping, const char *spool)
 		sonde_complain("ship: %s", error.text);
 		return 1;
 	}
-	tended = shipping;
 	status = ship_all(shipping);
-	tended = NULL;
 	sonde_spool_free(shipping->spool);
 	return status;
+}
+
+/* 0, or the exit status of wrong usage. `text` NULL: as it is without. */
+static int parse_heartbeat(const char *text, uint64_t *ret_ms)
+{
+	uint64_t us = BEAT_MS * (uint64_t)1000;
+
+	if (text &&
+	    (sonde_number_parse_time_us(text, &us) ||
+	     (us && us < BEAT_MIN_US) || us / 1000 > SONDE_NET_BEAT_MS_MAX)) {
+		sonde_complain(
+			"ship: --heartbeat %.100s: give a time from 10ms "
+			"to 1h, or 0",
+			text);
+		return SONDE_EXIT_USAGE;
+	}
+	*ret_ms = us / 1000;
+	return 0;
 }
 
 static int ship_run(int argc, char **argv)
@@ -357,12 +416,14 @@ static int ship_run(int argc, char **argv)
 	struct sonde_ship_config *config = &shipping.config;
 	const char *rate = NULL;
 	const char *spool = NULL;
+	const char *heartbeat = NULL;
 	const struct sonde_option_place places[] = {
 		{ OPTION_TO, NULL, &shipping.to },
 		{ OPTION_HOST, NULL, &config->host },
 		{ OPTION_COMPRESS, &shipping.net.packs, NULL },
 		{ OPTION_RATE, NULL, &rate },
 		{ OPTION_SPOOL, NULL, &spool },
+		{ OPTION_HEARTBEAT, NULL, &heartbeat },
 		{ 'q', &shipping.quiet, NULL },
 		{ OPTION_JSON, &shipping.json, NULL },
 		{ 0 },
@@ -381,6 +442,8 @@ static int ship_run(int argc, char **argv)
 	if (rate &&
 	    (sonde_number_parse_size(rate, &config->rate) || !config->rate))
 		return complain_size("rate", rate);
+	if (parse_heartbeat(heartbeat, &shipping.beat_ms))
+		return SONDE_EXIT_USAGE;
 	if (shipping.net.packs && !sonde_ctf_can_pack()) {
 		sonde_complain("ship: --compress: this build can't; it lacks "
 			       "libzstd");

@@ -63,10 +63,12 @@ struct origin {
 	struct sonde_hash files;    /* of struct shipped */
 	uint64_t nr_ends;
 	uint64_t settled_ns; /* when all was acknowledged */
-	bool is_at_rest;     /* nobody holds its directory */
-	bool has_news;       /* published since the last end */
-	bool is_done;        /* all was acknowledged; its log is closed */
-	bool only_counts;    /* pieces, and publishes none */
+	uint64_t kept,
+		lost;     /* bytes of its streams; events lost, as they say */
+	bool is_at_rest;  /* nobody holds its directory */
+	bool has_news;    /* published since the last end */
+	bool is_done;     /* all was acknowledged; its log is closed */
+	bool only_counts; /* pieces, and publishes none */
 };
 
 struct sonde_ship {
@@ -138,11 +140,45 @@ void sonde_ship_free(struct sonde_ship *ship)
 	free(ship);
 }
 
+const char *sonde_ship_host(const struct sonde_ship *ship)
+{
+	return ship->nr_origins ? ship->origins[0]->head.host : NULL;
+}
+
+/* Bytes of its streams that were published, or were there before. */
+static uint64_t published_of(const struct origin *origin)
+{
+	const struct shipped *file = NULL;
+	uint64_t bytes = 0;
+
+	while ((file = sonde_hash_next(&origin->files, file)))
+		if (!file->is_document)
+			bytes += file->offset;
+	return bytes;
+}
+
 void sonde_ship_get_totals(const struct sonde_ship *ship,
 			   struct sonde_ship_totals *ret_totals)
 {
 	*ret_totals = ship->totals;
 	ret_totals->sent = sonde_net_sent(ship->config.net);
+}
+
+void sonde_ship_measure(const struct sonde_ship *ship,
+			struct sonde_ship_stock *ret_stock)
+{
+	*ret_stock = (struct sonde_ship_stock){ .traces = ship->nr_origins };
+	for (size_t i = 0; i < ship->nr_origins; i++) {
+		const struct origin *origin = ship->origins[i];
+		uint64_t published =
+			origin->is_done ? origin->kept : published_of(origin);
+
+		ret_stock->growing += !origin->is_done;
+		ret_stock->kept += origin->kept;
+		ret_stock->lost += origin->lost;
+		if (published < origin->kept)
+			ret_stock->unsent += origin->kept - published;
+	}
 }
 
 /* ---- what was published ---- */
@@ -641,6 +677,28 @@ static int ship_stream(struct origin *origin, const struct sonde_stream *stream)
 
 /* ---- a look ---- */
 
+/* How much there is of a source, and what its packets say was lost: each has how
+ * many events there were, from the stream's beginning on. */
+static void measure_origin(struct origin *origin,
+			   const struct sonde_trace *trace,
+			   const struct sonde_source *source)
+{
+	origin->kept = origin->lost = 0;
+	for (size_t i = 0; i < trace->nr_streams; i++) {
+		const struct sonde_stream *stream = trace->streams[i];
+		uint64_t lost = 0;
+
+		if (stream->source != source)
+			continue;
+		for (size_t j = 0; j < stream->nr_packets; j++)
+			if (stream->packets[j].has_discarded &&
+			    stream->packets[j].discarded > lost)
+				lost = stream->packets[j].discarded;
+		origin->kept += stream->bytes;
+		origin->lost += lost;
+	}
+}
+
 /* All streams of a source. */
 static int ship_streams(struct origin *origin, const struct sonde_trace *trace,
 			const struct sonde_source *source)
@@ -722,8 +780,10 @@ static bool ship_is_due(struct origin *origin)
 static int ship_origin(struct origin *origin, const struct sonde_trace *trace,
 		       const struct sonde_source *source)
 {
-	int err = ship_document(origin, "metadata");
+	int err;
 
+	measure_origin(origin, trace, source);
+	err = ship_document(origin, "metadata");
 	if (!err)
 		err = ship_streams(origin, trace, source);
 	if (!err && origin->is_at_rest)

@@ -36,6 +36,14 @@ struct sonde_ship_totals {
 	uint64_t present;        /* packets that the engine had already */
 };
 
+/* Of the traces that are there, as of the last look at each. */
+struct sonde_ship_stock {
+	uint64_t traces, growing; /* all, and those that aren't finished */
+	uint64_t kept;            /* bytes that their streams have */
+	uint64_t unsent;          /* of these, not published yet */
+	uint64_t lost;            /* events that their packets say were lost */
+};
+
 struct sonde_ship_config {
 	struct sonde_net *net;
 	struct sonde_net_error *error; /* gets all words */
@@ -61,8 +69,15 @@ void sonde_ship_free(struct sonde_ship *ship);
  * acknowledged. 1: all of it, the trace is finished; 0: there may be more. */
 int sonde_ship_look(struct sonde_ship *ship);
 
+/* The machine's name, as the first trace is shipped; NULL: there is none yet.
+ * Borrowed until the next look. */
+const char *sonde_ship_host(const struct sonde_ship *ship);
+
 void sonde_ship_get_totals(const struct sonde_ship *ship,
 			   struct sonde_ship_totals *ret_totals);
+/* Looks at all files that are known: not for each packet. */
+void sonde_ship_measure(const struct sonde_ship *ship,
+			struct sonde_ship_stock *ret_stock);
 
 /* Whether somebody holds this directory, and so writes a trace in it. */
 bool sonde_ship_is_held(const char *path);

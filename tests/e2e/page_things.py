@@ -207,6 +207,7 @@ THINGS = {
     "man/sonde.1": without_a_trace,
     "man/sonde-clear.1": a_web_server,
     "man/sonde-collect.1": shipped,
+    "man/sonde-hosts.1": shipped,
     "man/sonde-live.1": a_session,
     "man/sonde-top.1": a_session,
 }
