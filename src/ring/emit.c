@@ -36,11 +36,11 @@ static uint32_t stack_of(const struct sonde_emitter *emitter,
 				  0;
 }
 
-struct sonde_cells sonde_emit_cells(const struct sonde_emitter *emitter,
+struct sonde_cells sonde_emit_cells(unsigned char *rings,
 				    const struct sonde_slot *slot)
 {
 	return (struct sonde_cells){
-		.rows = emitter->rings + slot->data_off,
+		.rows = rings + slot->data_off,
 		.row_bytes = SONDE_CELLS_ROW,
 		.nr_cpus = slot->nr_cpus,
 	};
@@ -61,7 +61,7 @@ static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 	}
 	if (slot->mode == SONDE_COUNT) {
 		const struct sonde_cells cells =
-			sonde_emit_cells(emitter, slot);
+			sonde_emit_cells(emitter->rings, slot);
 
 		sonde_cells_add(&cells, a->rseq, index * sizeof(uint64_t), 1);
 		return;

@@ -28,8 +28,8 @@ struct sonde_emitter {
 /* `state` is the event's state word, not 0. As sonde_writer_append() otherwise. */
 void sonde_emit_to_slots(struct sonde_emitter *emitter, uint32_t state);
 
-/* Those of a slot that counts, where the emitter can reach it. */
-struct sonde_cells sonde_emit_cells(const struct sonde_emitter *emitter,
+/* Those of a slot that counts, which is mapped; its offsets are from `rings`. */
+struct sonde_cells sonde_emit_cells(unsigned char *rings,
 				    const struct sonde_slot *slot);
 
 #endif /* RING_EMIT_H */

@@ -78,7 +78,7 @@ static void show_cells(const struct sonde_emitter *emitter)
 {
 	const struct sonde_slot *slot =
 		(const void *)(sonde_arena + SONDE_SLOTS_OFF);
-	struct sonde_cells cells = sonde_emit_cells(emitter, slot);
+	struct sonde_cells cells = sonde_emit_cells(emitter->rings, slot);
 
 	if (slot->mode != SONDE_COUNT || sonde_slot_end(slot) > emitter->mapped)
 		return;

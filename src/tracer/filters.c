@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "expr/fetch.h"
 #include "expr/program.h"
 #include "ring/hello.h"
 #include "tracer/calls.h"
+#include "tracer/numbers.h"
 #include "tracer/rendezvous.h"
 #include "tracer/self.h"
 
@@ -218,24 +218,6 @@ void sonde_filters_learn(const uint32_t *index, uint32_t nr)
 
 /* ---- tests ---- */
 
-struct payload {
-	const struct sonde_filter_known *known;
-	uint32_t fields, nr_fields; /* of the program */
-	struct sonde_fetch_record record;
-};
-
-static int own_filters_fetch(void *ctx, uint32_t ref,
-			     struct sonde_expr_value *ret_value)
-{
-	const struct payload *payload = ctx;
-	const struct sonde_fetch_field *fields =
-		(const void *)(payload->known->file + payload->fields);
-
-	if (ref >= payload->nr_fields)
-		return -ENOENT;
-	return sonde_fetch(&payload->record, &fields[ref], ret_value);
-}
-
 /* The first `needed` bytes in one piece: where they are, or in `room`. False:
  * there are fewer. */
 static const uint8_t *gather(const struct sonde_part *parts, uint32_t nr_parts,
@@ -270,7 +252,7 @@ static struct sonde_filter_whence own_filters_here(void)
 /* What a program is evaluated with. */
 struct evaluation {
 	struct sonde_filter_whence whence;
-	struct payload payload;
+	struct sonde_filter_payload payload;
 	struct sonde_expr_env env;
 	uint8_t room[SONDE_FILTER_HEAD];
 };
@@ -287,12 +269,11 @@ static bool prepare(struct evaluation *e,
 		return false;
 	e->whence = filter->whence ? own_filters_here() :
 				     (struct sonde_filter_whence){ 0, 0 };
-	e->payload.known = known;
 	e->payload.record = (struct sonde_fetch_record){
 		parts, nr_parts, (const void *)(known->file + filter->varying)
 	};
 	e->env.bases[1] = (const uint8_t *)&e->whence;
-	e->env.call = own_filters_fetch;
+	e->env.call = sonde_filter_fetch;
 	e->env.ctx = &e->payload;
 	return true;
 }
@@ -307,7 +288,7 @@ bool sonde_filter_test(const struct sonde_filter_known *known,
 		return known->kind == SONDE_FILTER_ALWAYS;
 	if (!prepare(&e, known, parts, nr_parts))
 		return false;
-	e.payload.fields = filter->fields;
+	e.payload.fields = (const void *)(known->file + filter->fields);
 	e.payload.nr_fields = filter->nr_fields;
 	if (known->executable && filter->code)
 		return code_of(known)(e.env.bases[0], &e.whence);
@@ -334,38 +315,6 @@ void sonde_filter_numbers_at(
 	}
 }
 
-static struct sonde_filter_number
-evaluate(struct evaluation *e, const struct sonde_filter_value *value)
-{
-	struct sonde_expr_value found;
-
-	switch (value->kind) {
-	case SONDE_FILTER_VALUE_FIELD:
-	case SONDE_FILTER_VALUE_WHENCE:
-		return (struct sonde_filter_number){
-			sonde_filter_load(
-				value, e->env.bases[value->kind ==
-						    SONDE_FILTER_VALUE_WHENCE] +
-					       value->offset),
-			true, value->is_signed
-		};
-	case SONDE_FILTER_VALUE_PROGRAM:
-		e->payload.fields = value->fields;
-		e->payload.nr_fields = value->nr_fields;
-		sonde_program_eval(
-			(const void *)(e->payload.known->file + value->program),
-			&e->env, &found);
-		return (struct sonde_filter_number){
-			found.u,
-			found.type == SONDE_EXPR_INT ||
-				found.type == SONDE_EXPR_UINT,
-			found.type == SONDE_EXPR_INT
-		};
-	default:
-		return (struct sonde_filter_number){ 0 };
-	}
-}
-
 void sonde_filter_numbers(const struct sonde_filter_known *known,
 			  const struct sonde_part *parts, uint32_t nr_parts,
 			  struct sonde_filter_number ret[SONDE_FILTER_VALUES])
@@ -374,6 +323,8 @@ void sonde_filter_numbers(const struct sonde_filter_known *known,
 	bool is_whole = prepare(&e, known, parts, nr_parts);
 
 	for (uint32_t i = 0; i < SONDE_FILTER_VALUES; i++)
-		ret[i] = is_whole ? evaluate(&e, &known->values[i]) :
-				    (struct sonde_filter_number){ 0 };
+		ret[i] = is_whole ?
+				 sonde_filter_number_of(&known->values[i],
+							known->file, &e.env) :
+				 (struct sonde_filter_number){ 0 };
 }

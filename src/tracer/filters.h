@@ -84,40 +84,6 @@ SONDE_HIDDEN bool sonde_filter_test(const struct sonde_filter_known *known,
 				    const struct sonde_part *parts,
 				    uint32_t nr_parts);
 
-/* A value, or a key. */
-struct sonde_filter_number {
-	uint64_t number;
-	bool is_there;
-	bool is_signed;
-};
-
-/* The number that lies there. */
-static inline uint64_t sonde_filter_load(const struct sonde_filter_value *value,
-					 const unsigned char *from)
-{
-	uint64_t number;
-	uint32_t half;
-	uint16_t quarter;
-
-	switch (value->bytes) {
-	case 1:
-		return value->is_signed ? (uint64_t)(int8_t)*from : *from;
-	case 2:
-		__builtin_memcpy(&quarter, from, sizeof(quarter));
-		if (value->swap)
-			quarter = __builtin_bswap16(quarter);
-		return value->is_signed ? (uint64_t)(int16_t)quarter : quarter;
-	case 4:
-		__builtin_memcpy(&half, from, sizeof(half));
-		if (value->swap)
-			half = __builtin_bswap32(half);
-		return value->is_signed ? (uint64_t)(int32_t)half : half;
-	default:
-		__builtin_memcpy(&number, from, sizeof(number));
-		return value->swap ? __builtin_bswap64(number) : number;
-	}
-}
-
 /* Those that are wanted of the event; the first is the value. */
 SONDE_HIDDEN void
 sonde_filter_numbers(const struct sonde_filter_known *known,
