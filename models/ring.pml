@@ -37,9 +37,16 @@
  *				sonde_lane_commit: lane_copied, lane_committed
  *	next_lane		sonde_writer_lock(): lane_locked
  *	consumer		sonde_ring_peek/_advance/_release
+ *	narrow			sonde_ring_narrow(), and what its caller punches
+ *				out: give_some_back() in session/arena_source.c
  *	recorder		sonde_ring_rewind/_peek/_verify
  *
- * Asserted: layout.h's invariants 1 to 5 at each store they speak of; each
+ * Memory that is given back (NARROW times): the reader lowers the limit, and
+ * what is beyond it becomes zeros, cell by cell, while the writers go on with
+ * plans that they made by the limit before.
+ *
+ * Asserted: layout.h's invariants 1 to 5 at each store they speak of; no store
+ * goes where memory is just given back, and no writer is there; each
  * store to a sub-buffer goes beyond the position and not into what the reader
  * has not released; each record read is whole, of the thread its context
  * record names, and read once; all that was committed is read (discard mode);
@@ -91,6 +98,14 @@
 #endif
 #ifndef CLOCK
 #define CLOCK 0
+#endif
+#ifndef NARROW
+#define NARROW 0		/* how often memory is given back; discard mode */
+#endif
+#ifdef BUG_NARROW_TO_ONE
+#define KEPT 1
+#else
+#define KEPT 2			/* sub-buffers, the reader's own among them */
 #endif
 #ifndef LOOKS
 #define LOOKS 2			/* of the recorder, in overwrite mode */
@@ -152,6 +167,8 @@ short context_seq[RINGS] = -1;
 byte recorded[RINGS];
 short recorded_set;		/* one bit per event */
 short dropped_set;
+byte most[RINGS];		/* the greatest limit there was */
+short hole[RINGS];		/* seq from which memory is given back; 0: none */
 
 /*
  * A step of `me`. With PREEMPT, a thread in an event may lose its CPU to
@@ -201,15 +218,19 @@ short dropped_set;
 	assert(!key[r] || (context_seq[r] == SEQ(w[r]) && \
 		key[r] == KEY(context_tid[r], context_time[r])))
 
+/* What is stored there is not lost in memory that is given back. */
+#define CHECK_HOLE(seq) assert(!hole[r] || (seq) < hole[r])
+
 /* Invariant 1, before a cell is stored: it lies in the current sub-buffer
  * beyond the position. Heads: see do_switch. */
 #define CHECK_STORE(seq, off) \
-	assert((seq) == SEQ(w[r]) && (off) >= OFF(w[r]) && (off) < CAP)
+	assert((seq) == SEQ(w[r]) && (off) >= OFF(w[r]) && (off) < CAP); \
+	CHECK_HOLE(seq)
 
 #ifdef OVERWRITE
 #define CHECK_LIMIT skip
 #else
-#define CHECK_LIMIT assert(dst_seq < limit[r])
+#define CHECK_LIMIT assert(dst_seq < most[r])
 #endif
 
 #ifdef BUG_NO_CONTEXT
@@ -467,6 +488,7 @@ commit:
 				if
 				:: i == 0 ->
 					CHECK_LIMIT;
+					CHECK_HOLE(dst_seq);
 					assert(!w[r] || dst_seq == SEQ(w[r]) + 1);
 					head_seq[HEAD(r, dst_seq)] = dst_seq
 				:: else ->
@@ -640,6 +662,75 @@ inline final_account()
 	assert(!(recorded_set & dropped_set))
 }
 
+/* sonde_ring_release() */
+#define RELEASE(r, seq) \
+	atomic { limit[r] = (seq) + SUBBUFS; most[r] = limit[r] }
+
+/* sonde_ring_is_within() */
+#define WITHIN(r) (off[r] && w[r] && SEQ(w[r]) == seq[r])
+
+#ifdef BUG_NARROW_UNCHECKED
+#define STILL_WITHIN(r) true
+#else
+#define STILL_WITHIN(r) WITHIN(r)
+#endif
+
+#if defined(BUG_NARROW_NOT) || defined(BUG_NARROW_LATE)
+#define LOWER(r) skip
+#else
+#define LOWER(r) limit[r] = seq[r] + KEPT
+#endif
+#ifdef BUG_NARROW_LATE
+#define LOWER_LATE(r) limit[r] = seq[r] + KEPT
+#else
+#define LOWER_LATE(r) skip
+#endif
+
+/* One sub-buffer of ring 0 becomes zeros: the head, then cell by cell. Whoever
+ * is in there, or gets there meanwhile, loses what it writes. */
+inline punch(s)
+{
+	atomic {
+		assert(SEQ(w[0]) < hole[0]);
+		head_seq[HEAD(0, s)] = 0;
+		head_events[HEAD(0, s)] = 0;
+		head_discarded[HEAD(0, s)] = 0;
+		prev_used[HEAD(0, s)] = 0;
+		to = 0
+	};
+	do
+	:: to < CAP ->
+		atomic {
+			assert(SEQ(w[0]) < hole[0]);
+			cell[AT(0, s, to)] = 0;
+			to++
+		}
+	:: else -> break
+	od
+}
+
+/* The last first, as the code does. Ring 0. */
+inline give_back()
+{
+	LOWER(0);
+	if
+	:: STILL_WITHIN(0) ->
+		hole[0] = seq[0] + KEPT;
+		p = seq[0] + SUBBUFS - 1;
+		do
+		:: p >= seq[0] + KEPT ->
+			punch(p);
+			p--
+		:: else -> break
+		od;
+		LOWER_LATE(0);
+		hole[0] = 0
+	:: else -> skip
+	fi;
+	RELEASE(0, seq[0]);
+	atomic { p = 0; to = 0 }
+}
+
 /* What the writer may overwrite is asserted where it does (CHECK_LIMIT), so
  * that cells are read one by one makes a difference to some faults only. */
 #ifdef BUG_RELEASE_EARLY
@@ -654,11 +745,14 @@ proctype consumer()
 {
 	short seq[RINGS];
 	byte off[RINGS], context[RINGS], events[RINGS];
-	byte r, to, part, e, last;
+	byte r, to, part, e, last, narrows;
 	short p, what, seen;
 	bit closed;
 
 	do
+#if NARROW > 0
+	:: atomic { narrows < NARROW && WITHIN(0) -> narrows++ }; give_back()
+#endif
 	:: atomic { FRESH(0) -> r = 0; p = w[0] }; goto chunk
 #if CPUS + LANES > 1
 	:: atomic { FRESH(1) -> r = 1; p = w[1] }; goto chunk
@@ -688,7 +782,7 @@ chunk:
 			assert(head_discarded[HEAD(r, seq[r])] <= discarded[r])
 		};
 #ifdef BUG_RELEASE_EARLY
-		limit[r] = seq[r] + (closed -> 1 : 0) + SUBBUFS;
+		RELEASE(r, seq[r] + (closed -> 1 : 0));
 #endif
 		READ_BEGIN
 		do
@@ -711,8 +805,7 @@ chunk:
 				off[r] = 0
 			}
 #ifndef BUG_RELEASE_EARLY
-			/* sonde_ring_release */
-			limit[r] = seq[r] + SUBBUFS
+			RELEASE(r, seq[r])
 #endif
 		:: else -> skip
 		fi
@@ -920,7 +1013,7 @@ init
 		od;
 		i = 0;
 		do
-		:: i < RINGS -> limit[i] = SUBBUFS; context_seq[i] = -1; i++
+		:: i < RINGS -> limit[i] = SUBBUFS; most[i] = SUBBUFS; context_seq[i] = -1; i++
 		:: else -> break
 		od;
 		i = 0;

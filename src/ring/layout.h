@@ -85,7 +85,7 @@
  *     stream names the thread in its bits 32..53; and that record, or one
  *     after it, has a full time stamp whose bits 27..58 are key's lower half.
  *  4. A stream's first record in each sub-buffer is a context record.
- *  5. In discard mode, seq < limit for every sub-buffer that was opened.
+ *  5. In discard mode, seq < the greatest limit so far, for all that were opened.
  *
  * Records (all streams): a header, then the packed payload.
  *
