@@ -78,7 +78,8 @@ const struct sonde_command sonde_command_hist = {
 	.run = run,
 	.brief = "EXPR [options] -- PROGRAM",
 	.does = "how values of events are spread",
-	.usage = "sonde hist EXPR [by KEY[,KEY]] [options] -- PROGRAM [ARGS]\n",
+	.usage = "sonde hist EXPR [by KEY[,KEY]] [options] -- PROGRAM [ARGS]\n"
+		 "sonde hist EXPR [by KEY[,KEY]] -p PID|NAME [options]\n",
 	.options = sonde_count_option_table,
 	.notes = "EXPR and KEY are fields of the events, or expressions of "
 		 "them\n(sonde-filter(7)), that are whole numbers.\n",

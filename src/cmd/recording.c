@@ -205,6 +205,10 @@ int sonde_command_prepare(struct sonde_record_options *options,
 						ret_start->preload);
 	if (*ret_start->preload)
 		ret_start->config.preload = ret_start->preload;
+	if (!rc)
+		rc = sonde_command_attach_hooks(
+			options, &ret_start->table,
+			&ret_start->config.attach_hooks);
 	return rc;
 }
 
@@ -215,11 +219,5 @@ int sonde_command_prepare_recording(struct sonde_record_options *options,
 
 	sonde_command_fit_memory(options);
 	rc = sonde_command_check_memory(options);
-	if (!rc)
-		rc = sonde_command_prepare(options, ret_start);
-	if (!rc)
-		rc = sonde_command_attach_hooks(
-			options, &ret_start->table,
-			&ret_start->config.attach_hooks);
-	return rc;
+	return rc ? rc : sonde_command_prepare(options, ret_start);
 }

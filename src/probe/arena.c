@@ -77,6 +77,17 @@ static int map_all(struct sonde_probe_arena *arena,
 	return 0;
 }
 
+/* Of one that has rings. */
+static bool has_good_rings(const struct sonde_slot *slot)
+{
+	return slot->subbuf_size >= SONDE_SUBBUF_MIN &&
+	       slot->subbuf_size <= SONDE_SUBBUF_MAX &&
+	       slot->nr_subbufs >= SONDE_SUBBUFS_MIN &&
+	       slot->nr_subbufs <= SONDE_SUBBUFS_MAX &&
+	       (slot->nr_cpus + slot->nr_lanes) * sizeof(struct sonde_ring) <=
+		       slot->data_off - slot->ctl_off;
+}
+
 /* The first active slot, which is our recorder's: nobody else has the file. */
 static int copy_slot(struct sonde_probe_arena *arena)
 {
@@ -94,17 +105,13 @@ static int copy_slot(struct sonde_probe_arena *arena)
 	slot.stacks_depth = slots[0].stacks_depth;
 	sonde_barrier();
 	end = sonde_slot_end(&slot);
-	if (slot.nr_cpus > SONDE_AGENT_CPUS_MAX ||
-	    slot.subbuf_size < SONDE_SUBBUF_MIN ||
-	    slot.subbuf_size > SONDE_SUBBUF_MAX ||
-	    slot.nr_subbufs < SONDE_SUBBUFS_MIN ||
-	    slot.nr_subbufs > SONDE_SUBBUFS_MAX || slot.nr_lanes > 4096 ||
+	if (slot.nr_cpus > SONDE_AGENT_CPUS_MAX || slot.nr_lanes > 4096 ||
 	    slot.data_off > arena->size || end > arena->size ||
 	    slot.ctl_off > slot.data_off ||
-	    (slot.nr_cpus + slot.nr_lanes) * sizeof(struct sonde_ring) >
-		    slot.data_off - slot.ctl_off)
+	    (slot.mode < SONDE_COUNT && !has_good_rings(&slot)))
 		return -EPROTO;
-	arena->nr_rings = slot.nr_cpus + slot.nr_lanes;
+	arena->nr_rings =
+		slot.mode < SONDE_COUNT ? slot.nr_cpus + slot.nr_lanes : 0;
 	arena->subbuf_size = slot.subbuf_size;
 	arena->nr_subbufs = slot.nr_subbufs;
 	arena->ctl_off = slot.ctl_off;

@@ -29,7 +29,7 @@ struct sonde_probe_arena {
 	uint64_t there; /* in the process; 0: not mapped */
 	size_t size;
 	/* copies of what the recorder set up */
-	uint32_t nr_rings, subbuf_size, nr_subbufs;
+	uint32_t nr_rings, subbuf_size, nr_subbufs; /* no rings: it counts */
 	uint64_t ctl_off, data_off;
 };
 

@@ -56,9 +56,11 @@ static bool is_quiet(const struct sonde_probe_switch *flow)
 	uint64_t discarded;
 	uint64_t missed =
 		sonde_load_relaxed(&agent_of(flow)->missed) - flow->missed;
+	uint64_t counted = sonde_probe_switch_hits(flow, SONDE_AGENT_COUNTED) -
+			   flow->counted;
 
 	sonde_probe_arena_count(flow->arena, &records, &discarded);
-	return records + discarded + missed >= all_hits(flow);
+	return records + discarded + missed + counted >= all_hits(flow);
 }
 
 /* Every thread of the process has passed a barrier when it returns. */
@@ -111,6 +113,7 @@ void sonde_probe_switch_arena(struct sonde_probe_switch *flow)
 	flow->nr_probes = 0;
 	flow->missed = sonde_load_relaxed(&agent->missed);
 	flow->stepped = sonde_load_relaxed(&agent->stepped);
+	flow->counted = sonde_probe_switch_hits(flow, SONDE_AGENT_COUNTED);
 	agent->stop_reason = 0;
 	agent->rings = flow->arena->there + SONDE_META_SPAN;
 	/* Pairs with the load of arena in sonde_agent_state_of

@@ -15,8 +15,8 @@
  * 1. running := 0: no hit is counted any more. arena := 0: whoever has been
  *    counted finds that and misses, or has found the arena before.
  * 2. The probes are taken out. membarrier: what was counted before is seen.
- * 3. Wait until as many records (and discarded and missed ones) are there as
- *    hits were counted: then nobody uses the arena. A thread that was killed
+ * 3. Wait until as many records (and discarded, missed, and merely counted
+ *    ones) are there as hits were counted: then nobody uses the arena. A thread that was killed
  *    in between, or doesn't run at all, would keep us waiting: not for longer
  *    than some 200 ms, and then the arena stays mapped in the process for ever.
  */
@@ -31,8 +31,9 @@
 struct sonde_probe_switch {
 	struct sonde_process *process; /* borrowed, as is arena */
 	const struct sonde_probe_arena *arena;
-	uint64_t missed, stepped; /* the agent's, when it was switched on */
-	uint32_t nr_rows;         /* of agent->hits in use, but for the last */
+	/* the agent's, when it was switched on */
+	uint64_t missed, stepped, counted;
+	uint32_t nr_rows; /* of agent->hits in use, but for the last */
 	uint32_t nr_probes;
 	uint32_t probes[SONDE_AGENT_PROBES_MAX];
 };

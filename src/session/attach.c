@@ -187,6 +187,15 @@ static int take_arena(struct sonde_attach *attach, struct sonde_peer *who,
 	return rc ? rc : attach->config.take(attach->config.ctx, fd, who);
 }
 
+/* Puts hooks in. A process that lives is no process that isn't there: what went
+ * wrong is told. */
+static int hook_into(struct sonde_attach *attach, struct sonde_peer *who)
+{
+	int rc = attach->config.hook(attach->config.ctx, who);
+
+	return rc == -ESRCH && !sonde_peer_has_ended(who) ? -EIO : rc;
+}
+
 static void meet(struct sonde_attach *attach, pid_t pid)
 {
 	struct settled *known = find_settled(attach, pid);
@@ -200,7 +209,7 @@ static void meet(struct sonde_attach *attach, pid_t pid)
 		return;
 	rc = hold(pid, &who);
 	if (!rc && attach->config.hook) {
-		rc = attach->config.hook(attach->config.ctx, &who);
+		rc = hook_into(attach, &who);
 		sonde_peer_release(&who);
 	} else if (!rc) {
 		rc = sonde_find_arena(pid, &fd);

@@ -64,13 +64,15 @@ static int check_attach(const struct sonde_session_config *config,
 {
 	if (!config->attaches)
 		return 0;
-	if (sonde_session_counts(config) &&
+	if (sonde_session_counts(config) && !config->has_hooks &&
 	    (config->nr_conditions || config->nr_filters ||
 	     config->mode == SONDE_TALLY))
 		return fail(complaint,
 			    "conditions, values and keys are for programs that "
-			    "sonde has started; of one that runs, sonde count "
-			    "counts all events that are selected");
+			    "sonde has started, and for what --malloc, "
+			    "--locks, --io and --functions put into others; of "
+			    "one that runs with its own tracepoints, sonde "
+			    "count counts all events that are selected");
 	if ((config->nr_conditions || config->nr_filters) && !config->has_hooks)
 		return fail(complaint,
 			    "conditions are tested in programs that sonde "

@@ -1136,6 +1136,18 @@ enum option_value {
 	  "-finstrument-functions; with GLOB of any functions that are called " \
 	  "so: the program's own, or of the file MODULE" }
 
+/* Behind --functions. */
+#define FUNCTION_OPTIONS \
+	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL, \
+	  "but not of these functions" }, \
+	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL, \
+	  "nor of calls that are shorter, such as 10us" }, \
+	{ "depth", OPTION_DEPTH, "N", NULL, \
+	  "nor of those that are in N others or more" }, \
+	{ "args", OPTION_ARGS, NULL, NULL, \
+	  "with what these functions are given and return, by their debugging " \
+	  "information" }
+
 const struct sonde_option sonde_record_option_table[] = {
 	{ .help = "What to record" },
 	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
@@ -1149,15 +1161,7 @@ const struct sonde_option sonde_record_option_table[] = {
 	EVENT_OPTIONS,
 	{ "log", OPTION_LOG, NULL, NULL,
 	  "what a program that is started logs by syslog()" },
-	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL,
-	  "but not of these functions" },
-	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL,
-	  "nor of calls that are shorter, such as 10us" },
-	{ "depth", OPTION_DEPTH, "N", NULL,
-	  "nor of those that are in N others or more" },
-	{ "args", OPTION_ARGS, NULL, NULL,
-	  "with what these functions are given and return, by their debugging "
-	  "information" },
+	FUNCTION_OPTIONS,
 	STACK_OPTION,
 	{ "process", 'p', "PID|NAME", NULL,
 	  "this one, or all of this name; may be given several times" },
@@ -1257,9 +1261,10 @@ const struct sonde_option sonde_count_option_table[] = {
 	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
 	  "events to count: provider:event, with * and ?; may be given several "
 	  "times (default: all); 'http:request if bytes > 1000': under a "
-	  "condition" },
+	  "condition; sdt:provider:name: probes of <sys/sdt.h>" },
 	FILTER_OPTION,
 	EVENT_OPTIONS,
+	FUNCTION_OPTIONS,
 	{ "process", 'p', "PID|NAME", NULL,
 	  "this one, or all of this name; may be given several times" },
 	{ "user", 'u', "USER", NULL, "those of this user" },
@@ -1613,12 +1618,6 @@ static int check_hooks(struct parse *parse)
 				   "what is preloaded into it");
 	if (!options->nr_sites)
 		return 0;
-	if (parse->table == sonde_count_option_table)
-		return fail(parse,
-			    "-e '%.60s': probes of <sys/sdt.h> are not counted "
-			    "where they are; sonde record and sonde top have "
-			    "them, and sonde stat counts what was recorded",
-			    options->sites[0]);
 	if (!options->session.attaches && !options->program)
 		return fail(parse,
 			    "-e '%.60s' is of a program's probes of "
@@ -1643,7 +1642,9 @@ static int check_functions(struct parse *parse)
 			    "--functions='GLOB', such as '*'; without, it is "
 			    "of a program that is started and was compiled "
 			    "for it");
-	if (options->nr_functions && parse->table != sonde_record_option_table)
+	if (options->nr_functions &&
+	    parse->table != sonde_record_option_table &&
+	    parse->table != sonde_count_option_table)
 		return fail(parse,
 			    "--functions=%.60s is recorded: use sonde record",
 			    options->functions[0]);

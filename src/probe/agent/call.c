@@ -9,6 +9,7 @@
 #include "clock/clock.h"
 #include "probe/agent/filter.h"
 #include "probe/agent/memory.h"
+#include "probe/agent/pass.h"
 #include "probe/agent/record.h"
 #include "probe/agent/thread.h"
 

@@ -2,64 +2,72 @@
 /* filter.c - see filter.h. */
 #include "probe/agent/filter.h"
 
-#include "probe/agent/append.h"
-#include "probe/agent/record.h"
+#include "probe/agent/self.h"
 #include "ring/filters.h"
+#include "tracer/numbers.h"
 
-struct filtering {
-	struct sonde_fetch_record record;
-	const struct sonde_fetch_field *fields;
-	uint32_t nr_fields;
+/* A record that is about to be, as programs see it. */
+struct seen_record {
+	struct sonde_filter_whence whence;
+	struct sonde_part part;
+	struct sonde_filter_payload payload;
+	struct sonde_expr_env env;
 };
 
-static int agent_fetch(void *ctx, uint32_t ref,
-		       struct sonde_expr_value *ret_value)
+static void see_record(struct seen_record *e,
+		       const struct sonde_fetch_varying *varying,
+		       const uint8_t *bytes, uint32_t size)
 {
-	const struct filtering *filtering = ctx;
-
-	return ref < filtering->nr_fields ?
-		       sonde_fetch(&filtering->record, &filtering->fields[ref],
-				   ret_value) :
-		       -1;
+	e->whence.tid = sonde_agent_tid();
+	e->whence.cpu = sonde_agent_cpu();
+	e->part = (struct sonde_part){ bytes, size, 0 };
+	e->payload.record = (struct sonde_fetch_record){ &e->part, 1, varying };
+	e->env.bases[0] = bytes;
+	e->env.bases[1] = (const uint8_t *)&e->whence;
+	e->env.call = sonde_filter_fetch;
+	e->env.ctx = &e->payload;
+	e->env.registers = 0;
+	e->env.machine = 0;
 }
 
 bool sonde_agent_test(const struct sonde_agent_test *test, const uint8_t *bytes,
 		      uint32_t size, const uint64_t *registers)
 {
-	const uint32_t whence[2] = { sonde_agent_tid(), sonde_agent_cpu() };
-	const struct sonde_part part = { bytes, size, 0 };
-	struct filtering filtering = {
-		.record = { &part, 1, test->varying },
-		.fields = test->fields,
-		.nr_fields = test->nr_fields,
-	};
-	struct sonde_expr_env env;
+	struct seen_record e;
 
 	if (size < test->needed)
 		return false;
-	env.bases[0] = bytes;
-	env.bases[1] = (const uint8_t *)whence;
-	env.call = agent_fetch;
-	env.ctx = &filtering;
-	env.registers = registers;
-	env.machine = 0;
-	return sonde_program_test(test->program, &env);
+	see_record(&e, test->varying, bytes, size);
+	e.payload.fields = test->fields;
+	e.payload.nr_fields = test->nr_fields;
+	e.env.registers = registers;
+	return sonde_program_test(test->program, &e.env);
+}
+
+/* The recorder's answer that has the event's rule; NULL: there is no rule. */
+static const unsigned char *
+answer_of(const struct sonde_agent *agent, uint32_t event,
+	  const struct sonde_filters_rule **ret_rule)
+{
+	const struct sonde_agent_rule *place = &agent->rules[event];
+	const unsigned char *file = agent->plans + place->file;
+
+	*ret_rule = place->rule ? (const void *)(file + place->rule) : NULL;
+	return place->file ? file : NULL;
 }
 
 SONDE_COLD bool sonde_agent_rule_holds(const struct sonde_agent *agent,
 				       uint32_t event, const uint8_t *bytes,
 				       uint32_t size)
 {
-	const struct sonde_agent_rule *place = &agent->rules[event];
-	const unsigned char *file = agent->plans + place->file;
 	const struct sonde_filters_rule *rule;
+	const unsigned char *file = answer_of(agent, event, &rule);
 	struct sonde_agent_test test;
 
-	if (!place->file)
+	if (!file)
 		return true;
-	rule = (const void *)(file + place->rule);
-	if (!place->rule || rule->kind != SONDE_FILTER_TEST)
-		return place->rule && rule->kind == SONDE_FILTER_ALWAYS;
+	if (!rule || rule->kind != SONDE_FILTER_TEST)
+		return rule && rule->kind == SONDE_FILTER_ALWAYS;
 	test = (struct sonde_agent_test){
 		.program = (const void *)(file + rule->program),
 		.fields = (const void *)(file + rule->fields),
@@ -70,19 +78,34 @@ SONDE_COLD bool sonde_agent_rule_holds(const struct sonde_agent *agent,
 	return sonde_agent_test(&test, bytes, size, NULL);
 }
 
-/* Counted, as whoever unmaps the arena waits for that, and missed in the end: it has
- * no record in the recording's rings. */
-SONDE_COLD void sonde_agent_pass_by(struct sonde_agent *agent, uint64_t index,
-				    uint32_t event, const uint8_t *bytes,
-				    uint32_t size)
+bool sonde_agent_tally(const struct sonde_agent *agent,
+		       const struct sonde_cells_tally *tally, uint32_t event,
+		       const uint8_t *bytes, uint32_t size)
 {
-	uint32_t state;
+	struct sonde_filter_number numbers[SONDE_FILTER_VALUES];
+	const struct sonde_filter_value *values;
+	const struct sonde_filters_rule *rule;
+	const unsigned char *file = answer_of(agent, event, &rule);
+	struct sonde_cells cells;
+	struct seen_record e;
+	uint32_t cell;
 
-	if (!agent->has_others)
-		return;
-	sonde_agent_count(agent, index);
-	state = sonde_agent_state_of(agent, event);
-	if (state & SONDE_STATE_GENERIC)
-		sonde_agent_append_beside(state, bytes, SONDE_AGENT_INC(size));
-	sonde_agent_miss(agent);
+	if (!file || !rule || !rule->values)
+		return false;
+	values = (const void *)(file + rule->values);
+	see_record(&e, (const void *)(file + rule->varying), bytes, size);
+	for (uint32_t i = 0; i < SONDE_FILTER_VALUES; i++)
+		numbers[i] = size < rule->needed ?
+				     (struct sonde_filter_number){ 0 } :
+				     sonde_filter_number_of(&values[i], file,
+							    &e.env);
+	cell = sonde_cells_tally_count(tally, 0, event, values, numbers);
+	if (cell) {
+		cells = sonde_cells_tally_cell(tally, cell);
+		sonde_cells_tally_finish(
+			&cells, tally->rseq, SONDE_CELLS_LEFT_ALL,
+			sonde_cells_tally_bin((int64_t)numbers[0].number),
+			(int64_t)numbers[0].number);
+	}
+	return true;
 }

@@ -17,6 +17,7 @@
 #include "expr/fetch.h"
 #include "expr/program.h"
 #include "probe/inject/agent.h"
+#include "ring/tally.h"
 
 struct sonde_agent_test {
 	const struct sonde_program *program;
@@ -36,6 +37,13 @@ SONDE_HIDDEN bool sonde_agent_rule_holds(const struct sonde_agent *agent,
 					 uint32_t event, const uint8_t *bytes,
 					 uint32_t size);
 
+/* What a recording that tallies wants of the event, into the cells of its slot.
+ * Whether there are any. */
+SONDE_HIDDEN bool sonde_agent_tally(const struct sonde_agent *agent,
+				    const struct sonde_cells_tally *tally,
+				    uint32_t event, const uint8_t *bytes,
+				    uint32_t size);
+
 static inline bool sonde_agent_is_wanted(const struct sonde_agent *agent,
 					 uint32_t event, const uint8_t *bytes,
 					 uint32_t size)
@@ -43,11 +51,5 @@ static inline bool sonde_agent_is_wanted(const struct sonde_agent *agent,
 	return !sonde_unlikely(agent->has_rules) ||
 	       sonde_agent_rule_holds(agent, event, bytes, size);
 }
-
-/* For a hit whose event isn't wanted: what else than the recording itself is told
- * of it (--when) is told. */
-SONDE_HIDDEN void sonde_agent_pass_by(struct sonde_agent *agent, uint64_t index,
-				      uint32_t event, const uint8_t *bytes,
-				      uint32_t size);
 
 #endif /* PROBE_AGENT_FILTER_H */

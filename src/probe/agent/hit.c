@@ -15,6 +15,7 @@
 #include "probe/agent/append.h"
 #include "probe/agent/collect.h"
 #include "probe/agent/filter.h"
+#include "probe/agent/pass.h"
 #include "probe/agent/record.h"
 #include "probe/agent/step.h"
 #include "probe/agent/thread.h"

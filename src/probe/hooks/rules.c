@@ -33,6 +33,28 @@ static bool has_fractions(const struct sonde_program *program)
 	return false;
 }
 
+/* Whether any value or key of it is computed with fractions. */
+static bool has_fractional_values(const unsigned char *file,
+				  const struct sonde_filters_rule *rule)
+{
+	const struct sonde_filter_value *values =
+		(const void *)(file + rule->values);
+
+	for (uint32_t i = 0; rule->values && i < SONDE_FILTER_VALUES; i++)
+		if (values[i].kind == SONDE_FILTER_VALUE_PROGRAM &&
+		    has_fractions((const void *)(file + values[i].program)))
+			return true;
+	return false;
+}
+
+static bool is_unfit(const unsigned char *file,
+		     const struct sonde_filters_rule *rule)
+{
+	return (rule->kind == SONDE_FILTER_TEST &&
+		has_fractions((const void *)(file + rule->program))) ||
+	       has_fractional_values(file, rule);
+}
+
 /* What is in an answer, of `size` bytes. */
 static int learn_answer(struct learning *l, const unsigned char *file,
 			size_t size)
@@ -52,8 +74,7 @@ static int learn_answer(struct learning *l, const unsigned char *file,
 
 		if (rules[i].index >= SONDE_EVENTS_MAX)
 			return -EPROTO;
-		if (rules[i].kind == SONDE_FILTER_TEST &&
-		    has_fractions((const void *)(file + rules[i].program))) {
+		if (is_unfit(file, &rules[i])) {
 			l->nr_unfit++;
 			place = 0;
 		}

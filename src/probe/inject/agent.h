@@ -26,7 +26,8 @@
  * 0, then has a barrier run on all threads (membarrier), and then finds the
  * sum of the probes' hits equal to that of the records in the rings, of those
  * that the rings discarded and of `missed`, knows that nobody uses the arena any
- * more.
+ * more. An arena that counts has no records: there the agent counts a second time
+ * (SONDE_AGENT_COUNTED), when it is done with the arena.
  *
  * The agent calls nothing outside its image and has no thread-local data, so
  * it can't come upon a probe; a signal handler that interrupts it and comes
@@ -54,9 +55,11 @@
 #include "ring/layout.h"
 #include "ring/shadow.h"
 
-#define SONDE_AGENT_MAGIC         0x746e656761444e53ull /* "SNDagent" */
-#define SONDE_AGENT_PROBES_MAX    8191u
-#define SONDE_AGENT_FORKED        SONDE_AGENT_PROBES_MAX /* in hits[] */
+#define SONDE_AGENT_MAGIC      0x746e656761444e53ull /* "SNDagent" */
+#define SONDE_AGENT_PROBES_MAX 8190u
+/* In hits[], too: */
+#define SONDE_AGENT_FORKED        SONDE_AGENT_PROBES_MAX
+#define SONDE_AGENT_COUNTED       (SONDE_AGENT_PROBES_MAX + 1u)
 #define SONDE_AGENT_TRAPS_MAX     65536u  /* a power of two: a hash table */
 #define SONDE_AGENT_FAULTS_MAX    65536u  /* likewise */
 #define SONDE_AGENT_COPIES_MAX    131072u /* likewise */
@@ -368,7 +371,7 @@ struct sonde_agent {
 	int64_t variables[SONDE_AGENT_VARIABLES_MAX];
 	/* by probe and CPU: hits, each CPU's row in lines of its own; the last
 	 * row is of those who have no restartable sequences */
-	uint64_t hits[SONDE_AGENT_CPUS_MAX][SONDE_AGENT_PROBES_MAX + 1];
+	uint64_t hits[SONDE_AGENT_CPUS_MAX][SONDE_AGENT_PROBES_MAX + 2];
 	struct sonde_agent_probe probes[SONDE_AGENT_PROBES_MAX];
 	struct sonde_agent_trap traps[SONDE_AGENT_TRAPS_MAX];
 	struct sonde_agent_fault faults[SONDE_AGENT_FAULTS_MAX];
