@@ -4,7 +4,8 @@
  * and a merge (reader/map.h) that ends in a report (analysis/report.h).
  *
  * To add one: a file here, a line in registry.c, a section in
- * man/sonde-report.1, and a test that one slice and many give the same.
+ * man/sonde-report.1, and a test that one slice and many give the same. Plug-ins
+ * add theirs by sonde_analysis_add().
  */
 #ifndef ANALYSIS_ANALYSIS_H
 #define ANALYSIS_ANALYSIS_H
@@ -19,7 +20,10 @@
 #include "reader/map.h"
 #include "reader/names/names.h"
 
+struct sonde_analysis;
+
 struct sonde_analysis_args {
+	const struct sonde_analysis *analysis; /* set by sonde_analysis_run() */
 	struct sonde_trace *trace;
 	struct sonde_map_options map; /* span, filter, threads, progress */
 	uint64_t limit; /* rows of a table; 0: the report's choice */
@@ -64,12 +68,21 @@ struct sonde_analysis {
 	/* Of the trace, not of its events: JSON has all rows, and what was lost
 	 * or is damaged is in the report. */
 	bool is_inventory;
+	/* For the run() of analysis/plugin/reports.h: a report of a plug-in; or
+	 * rows, up to a NULL. And where it is from: a file's name; NULL: it is
+	 * ours. */
+	const struct sonde_plugin_report *plugin;
+	const struct sonde_plugin_rows *const *rows;
+	const char *origin;
 };
 
 /* Those that `sonde report` knows by name; NULL beyond the last. stat, check and
  * diff, which are commands of their own, are in reports.h. */
 const struct sonde_analysis *sonde_analysis(size_t i);
 const struct sonde_analysis *sonde_analysis_find(const char *name);
+/* One more, which stays as it is; before there are threads. 0; -EEXIST: one is
+ * called so; -ENOMEM. */
+int sonde_analysis_add(const struct sonde_analysis *analysis);
 /* Whether the trace has the events that the analysis needs: those of which
  * occurs[] says so, by class (reader/occurring.h); NULL: that it declares. */
 bool sonde_analysis_applies(const struct sonde_analysis *analysis,

@@ -4,11 +4,13 @@
  */
 #include "analysis/analysis.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "analysis/model/kernel.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/reports.h"
+#include "base/grow.h"
 #include "base/port.h"
 
 static const struct sonde_analysis *const analyses[] = {
@@ -32,17 +34,37 @@ static const struct sonde_analysis *const analyses[] = {
 	&sonde_analysis_critical,
 };
 
+/* Of plug-ins: behind ours. */
+static const struct sonde_analysis **added;
+static size_t nr_added;
+static size_t added_room;
+
 const struct sonde_analysis *sonde_analysis(size_t i)
 {
-	return i < SONDE_ARRAY_SIZE(analyses) ? analyses[i] : NULL;
+	if (i < SONDE_ARRAY_SIZE(analyses))
+		return analyses[i];
+	i -= SONDE_ARRAY_SIZE(analyses);
+	return i < nr_added ? added[i] : NULL;
 }
 
 const struct sonde_analysis *sonde_analysis_find(const char *name)
 {
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(analyses); i++)
-		if (!strcmp(analyses[i]->name, name))
-			return analyses[i];
+	const struct sonde_analysis *analysis;
+
+	for (size_t i = 0; (analysis = sonde_analysis(i)); i++)
+		if (!strcmp(analysis->name, name))
+			return analysis;
 	return NULL;
+}
+
+int sonde_analysis_add(const struct sonde_analysis *analysis)
+{
+	if (sonde_analysis_find(analysis->name))
+		return -EEXIST;
+	if (SONDE_GROW(added, nr_added, added_room))
+		return -ENOMEM;
+	added[nr_added++] = analysis;
+	return 0;
 }
 
 /* LTTng's of both libraries, with call sites and without. */
@@ -104,6 +126,7 @@ int sonde_analysis_run(const struct sonde_analysis *analysis,
 		       struct sonde_analysis_args *args,
 		       struct sonde_report **ret_report)
 {
+	args->analysis = analysis;
 	if (analysis->model)
 		return sonde_model_report_run(analysis->model, args,
 					      ret_report);
