@@ -9,16 +9,23 @@
 
 #include <errno.h>
 
+#include "analysis/plugin/run.h"
 #include "fuzz.h"
 
 static void check_rule(const struct sonde_view_rule *rule)
 {
+	uint32_t colour;
+
 	FUZZ_CHECK(!strcmp(rule->file, "f") && rule->line > 0 && *rule->row);
 	FUZZ_CHECK(!rule->per || *rule->per);
 	FUZZ_CHECK(rule->nr_edges <= SONDE_VIEW_RULE_EDGES);
 	for (size_t i = 0; i < rule->nr_edges; i++) {
 		FUZZ_CHECK(*rule->edges[i].when);
 		FUZZ_CHECK(!rule->edges[i].name || rule->edges[i].begins);
+		FUZZ_CHECK(!rule->edges[i].name || !rule->edges[i].label);
+		FUZZ_CHECK(
+			!rule->edges[i].colour ||
+			!sonde_plugin_colour(rule->edges[i].colour, &colour));
 	}
 }
 

@@ -20,7 +20,7 @@ from harness import check_equal
 class Terminal:
     """The command and its words, on a terminal of so many lines and columns."""
 
-    def __init__(self, words, env, lines=40, columns=120):
+    def __init__(self, words, env, lines=40, columns=120, colours=False):
         self.master, self.slave = pty.openpty()
         self.lines = 0
         self.resize(lines, columns)
@@ -29,7 +29,8 @@ class Terminal:
         self.process = subprocess.Popen(
             [SONDE, *map(str, words)], stdin=self.slave, stdout=self.slave,
             stderr=subprocess.PIPE, text=True,
-            env={**env, "TERM": "xterm", "NO_COLOR": "1"})
+            env={**env, "TERM": "xterm",
+                 **({} if colours else {"NO_COLOR": "1"})})
 
     def resize(self, lines, columns):
         # what was drawn before may be as long as it was

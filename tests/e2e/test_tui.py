@@ -17,9 +17,10 @@ LETTERS = {RUNNING: "#", IDLE: "."}
 LABEL = 18
 
 
-def tui(*words, lines=24, columns=80):
+def tui(*words, lines=24, columns=80, colours=False):
     env = dict(os.environ, XDG_CACHE_HOME=str(scratch()), LANG="C.UTF-8")
-    return Terminal(["tui", *words], env, lines, columns)
+    env.pop("NO_COLOR", None)
+    return Terminal(["tui", *words], env, lines, columns, colours)
 
 
 def ready(lines):
@@ -175,6 +176,19 @@ def the_terminal_is_put_back_where_the_trace_shrinks():
             os.truncate(os.path.join(trace, name), 0)
     screen.press("\x1b[F\x1b[H\x1b[F")
     check("shrank" in screen.end(status=1), "why")
+
+
+@test
+def a_declared_row_has_its_label_in_its_colour():
+    trace, rules = Machine(31, 60).write(), scratch() / "rules"
+    rules.write_text("row ran\nbegin next_tid == 0\nlabel nobody\n"
+                     "begin next_tid > 0\nlabel somebody\ncolour #ff0000\n")
+    screen = tui("--rows", rules, trace, colours=True)
+    screen.until(lambda lines: ready(lines) and has("ran ")(lines), "the row")
+    screen.press("\x1b[H" + "w" * 6)
+    screen.until(has("\x1b[38;5;196msomebody"), "red, of 256 colours")
+    screen.press("q")
+    check_equal(screen.end(), "", "the end")
 
 
 @test

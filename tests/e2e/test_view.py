@@ -792,6 +792,41 @@ def rows_that_one_declares_are_as_their_rules_say():
                     (False, []), "other rules, another index")
 
 
+COLOURS = """
+row job
+per id
+begin event == "job:start"
+name what
+colour red
+begin event == "job:pause"
+label paused
+colour #0102fe
+end event == "job:done"
+"""
+
+
+@test
+def declared_states_have_the_labels_and_colours_that_they_are_given():
+    trace, rules = jobs(), scratch() / "rules"
+    os.environ["XDG_CACHE_HOME"] = str(scratch())
+    rules.write_text(COLOURS)
+    for cached in False, True:
+        with view(trace, "--rows", str(rules)) as server:
+            check_equal(server.ready()["index"]["from_cache"], cached, "kept")
+            row, = [row["id"] for row in server.ask("rows")
+                    if row["name"] == "job 1"]
+            names = server.ask("names")
+            colours = {names[int(number) - 1]: colour for number, colour
+                       in server.ask("colours").items()}
+            got = [name for name, _begin, _end in own_states(server, row)]
+        check_equal(colours, {"paused": "#0102fe", **dict.fromkeys(
+            ("parse", "sum", "print", "end"), "#d55e00")}, "colours")
+        check_equal(got, ["parse", "paused", "print", "end"], "names")
+    rules.write_text(COLOURS.replace("red", "green"))
+    with view(trace, "--rows", str(rules)) as server:
+        check(not server.ready()["index"]["from_cache"], "other colours")
+
+
 @test
 def a_declared_row_goes_on_where_what_was_lost_is_of_others():
     rules = scratch() / "rules"
@@ -848,6 +883,10 @@ def what_is_wrong_with_declared_rows_is_said_with_its_line():
                        ("row a\nbegin 1\nend 1\nname x", "4: a name"),
                        ("row a\nper 1\nper 2", "3: a row has one"),
                        ("row a\nbegins 1", "2: 'begins' is none"),
+                       ("row a\nbegin 1\ncolour mauve", "3: 'mauve' is no"),
+                       ("row a\nbegin 1\ncolour #12345", "3: '#12345' is no"),
+                       ("row a\nbegin 1\nend 1\ncolour red", "4: a colour"),
+                       ("row a\nbegin 1\nname x\nlabel y", "4: a label"),
                        ("row a\nbegin 1\n" * 65, "129: more than 64"),
                        ("row a\n" + "end 1\n" * 33, "34: more than 32")):
         rules.write_text(text)

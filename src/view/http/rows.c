@@ -138,6 +138,34 @@ int sonde_view_answer_names(struct sonde_view *view,
 	return 0;
 }
 
+/* Of these, those that were declared: by the number of the name. */
+int sonde_view_answer_colours(struct sonde_view *view,
+			      const struct sonde_view_request *request,
+			      FILE *to, struct sonde_view_error *error)
+{
+	struct sonde_json json = sonde_view_json(to);
+
+	(void)request;
+	(void)error;
+	sonde_json_open(&json, NULL, '{');
+	(void)sonde_view_index_lock(view->index);
+	for (uint32_t i = 1; sonde_view_index_name(view->index, i); i++) {
+		uint32_t colour = sonde_view_index_colour(view->index, i);
+		char name[12];
+		char text[8];
+
+		if (!colour)
+			continue;
+		(void)snprintf(name, sizeof(name), "%" PRIu32, i);
+		(void)snprintf(text, sizeof(text), "#%06" PRIx32,
+			       colour & 0xffffff);
+		sonde_json_put_text(&json, name, text);
+	}
+	sonde_view_index_unlock(view->index);
+	sonde_json_close(&json, '}');
+	return 0;
+}
+
 int sonde_view_answer_rows(struct sonde_view *view,
 			   const struct sonde_view_request *request, FILE *to,
 			   struct sonde_view_error *error)

@@ -62,6 +62,7 @@ static const struct {
 	{ "api/events", sonde_view_answer_events, "application/json" },
 	{ "api/rows", sonde_view_answer_rows, "application/json" },
 	{ "api/names", sonde_view_answer_names, "application/json" },
+	{ "api/colours", sonde_view_answer_colours, "application/json" },
 	{ "api/frame", sonde_view_answer_frame, "application/octet-stream" },
 	{ "api/at", sonde_view_answer_at, "application/json" },
 	{ "api/arrows", sonde_view_answer_arrows, "application/json" },

@@ -57,6 +57,7 @@ sonde_view_answer sonde_view_answer_events;
 sonde_view_answer sonde_view_answer_rows;
 sonde_view_answer sonde_view_answer_names;
 sonde_view_answer sonde_view_answer_frame;
+sonde_view_answer sonde_view_answer_colours;
 sonde_view_answer sonde_view_answer_at;
 sonde_view_answer sonde_view_answer_arrows;
 sonde_view_answer sonde_view_answer_statistics;

@@ -76,6 +76,7 @@ void sonde_view_build_fini(struct sonde_view_build *build)
 {
 	free_texts(&build->texts);
 	free_texts(&build->names);
+	free(build->colours.colours);
 	free(build->told);
 	sonde_hash_fini(&build->causes);
 	sonde_hash_fini(&build->by_number);
@@ -201,6 +202,29 @@ uint32_t sonde_view_build_name(struct sonde_view_build *build, const char *name)
 		number = (uint32_t)build->names.nr;
 	(void)pthread_rwlock_unlock(build->lock);
 	return number;
+}
+
+int sonde_view_colours_add(struct sonde_view_colours *colours, size_t name,
+			   uint32_t colour)
+{
+	while (colours->nr <= name) {
+		if (SONDE_GROW(colours->colours, colours->nr, colours->room))
+			return -ENOMEM;
+		colours->colours[colours->nr++] = 0;
+	}
+	colours->colours[name] = colour;
+	return 0;
+}
+
+int sonde_view_build_colour(struct sonde_view_build *build, uint32_t colour)
+{
+	int err;
+
+	(void)pthread_rwlock_wrlock(build->lock);
+	err = sonde_view_colours_add(&build->colours, build->names.nr - 1,
+				     colour);
+	(void)pthread_rwlock_unlock(build->lock);
+	return err;
 }
 
 int sonde_view_build_thread(struct sonde_view_build *build, int32_t tid,

@@ -53,12 +53,19 @@ struct sonde_view_texts {
 	size_t nr, room;
 };
 
+/* Of names, by number; those that have none are 0, and the last ones left out. */
+struct sonde_view_colours {
+	uint32_t *colours; /* as of sonde_plugin_colour() */
+	size_t nr, room;
+};
+
 struct sonde_view_build {
 	struct sonde_view_rows rows;
 	struct sonde_hash by_number; /* from a row's kind and number to it */
 	struct sonde_hash causes;
 	struct sonde_view_texts texts; /* of causes; none before the end */
 	struct sonde_view_texts names; /* of what goes on within threads */
+	struct sonde_view_colours colours;
 	uint64_t nr_locks; /* of the trace; the first of them have rows */
 	uint64_t left_out; /* intervals for which there was no room */
 	int error;         /* a negative errno: rows are not whole */
@@ -107,6 +114,10 @@ void sonde_view_build_end(struct sonde_view_build *build,
 void sonde_view_build_flush(struct sonde_view_build *build);
 uint32_t sonde_view_build_name(struct sonde_view_build *build,
 			       const char *name);
+/* The colour of the last name; 0 or -ENOMEM. */
+int sonde_view_build_colour(struct sonde_view_build *build, uint32_t colour);
+int sonde_view_colours_add(struct sonde_view_colours *colours, size_t name,
+			   uint32_t colour);
 int sonde_view_build_thread(struct sonde_view_build *build, int32_t tid,
 			    int32_t pid, const char *name);
 /* A copy; 0 or -ENOMEM. */

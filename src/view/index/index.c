@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/plugin/run.h"
 #include "base/grow.h"
 #include "reader/reader.h"
 #include "view/index/build.h"
@@ -83,8 +84,8 @@ static void find_holes(struct sonde_view_index *index)
 		}
 		if (problem.stream) {
 			sonde_stream_get_info(problem.stream, &info);
-			hole.sources = sonde_view_own_source(index->trace,
-							     info.source);
+			hole.sources =
+				sonde_plugin_source(index->trace, info.source);
 		}
 		if (hole.end == SONDE_TIME_MAX)
 			hole.end = index->end_ns;
@@ -461,6 +462,14 @@ const char *sonde_view_index_name(const struct sonde_view_index *index,
 				  uint32_t about)
 {
 	return index_text(&index->build.names, about);
+}
+
+uint32_t sonde_view_index_colour(const struct sonde_view_index *index,
+				 uint32_t about)
+{
+	const struct sonde_view_colours *colours = &index->build.colours;
+
+	return about && about <= colours->nr ? colours->colours[about - 1] : 0;
 }
 
 bool sonde_view_index_hole_locked(const struct sonde_view_index *index,

@@ -88,5 +88,8 @@ const char *sonde_view_index_cause(const struct sonde_view_index *index,
  * `about` i. */
 const char *sonde_view_index_name(const struct sonde_view_index *index,
 				  uint32_t about);
+/* Its colour, 0xrrggbb and SONDE_PLUGIN_COLOUR; 0: none was declared. */
+uint32_t sonde_view_index_colour(const struct sonde_view_index *index,
+				 uint32_t about);
 
 #endif /* VIEW_INDEX_INDEX_H */

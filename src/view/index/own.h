@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own.h - the rows that a user's rules make (rules.h), in a pass of its own, in the
- * order of time. What a row is when events are lost where its events come from ends
+ * own.h - the rows that a user's rules make (rules.h), and those of his plug-ins, in
+ * a pass of its own: both are rows of <sonde/plugin.h>, which analysis/plugin/run.h
+ * plays. What a row is when events are lost where its events come from ends
  * there: whether it went on nobody knows.
  *
  * A rule that names what the trace doesn't have makes no row: it may be of other
@@ -27,9 +28,6 @@ int sonde_view_own_new(struct sonde_view_build *build,
 /* 0 or a negative errno of reading or of the rows. `end_ns` is the trace's. */
 int sonde_view_own_run(struct sonde_view_own *own,
 		       const struct sonde_map_options *options, int64_t end_ns);
-/* A source as a row's `sources` have it. */
-uint32_t sonde_view_own_source(const struct sonde_trace *trace,
-			       const struct sonde_source *source);
 void sonde_view_own_free(struct sonde_view_own *own);
 
 #endif /* VIEW_INDEX_OWN_H */

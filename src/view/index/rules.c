@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/plugin/run.h"
+#include "base/port.h"
 #include "base/text.h"
 #include "sys/textfile.h"
 #include "sys/userdir.h"
@@ -71,16 +73,41 @@ static int add_rule_edge(struct sonde_view_rule *rule, bool begins,
 	return 0;
 }
 
-static int name_last_edge(struct sonde_view_rule *rule, const char *text,
-			  const struct rules_place *place)
+/* What a line below a `begin` says of it, once. */
+static int tell_of_begin(struct sonde_view_rule *rule, const char *word,
+			 const char *text, const struct rules_place *place)
 {
 	struct sonde_view_rule_edge *last =
 		rule->nr_edges ? &rule->edges[rule->nr_edges - 1] : NULL;
+	bool is_colour = !strcmp(word, "colour");
+	uint32_t colour;
 
-	if (!last || !last->begins || last->name)
-		return refuse_line(place, "a name stands below its begin");
-	last->name = text;
+	if (!last || !last->begins ||
+	    (is_colour ? last->colour != NULL : last->name || last->label))
+		return refuse_line(place, "a %s stands below its begin", word);
+	if (is_colour && sonde_plugin_colour(text, &colour))
+		return refuse_line(
+			place,
+			"'%.40s' is no colour: give one of " SONDE_PLUGIN_COLOURS,
+			text);
+	if (is_colour)
+		last->colour = text;
+	else if (!strcmp(word, "name"))
+		last->name = text;
+	else
+		last->label = text;
 	return 0;
+}
+
+static const char *const words_of_rows[] = { "per",   "begin",  "name",
+					     "label", "colour", "end" };
+
+static bool is_word_of_rows(const char *word)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(words_of_rows); i++)
+		if (!strcmp(word, words_of_rows[i]))
+			return true;
+	return false;
 }
 
 static int take_declared(struct sonde_view_rules *rules, const char *word,
@@ -91,18 +118,17 @@ static int take_declared(struct sonde_view_rules *rules, const char *word,
 
 	if (!strcmp(word, "row"))
 		return begin_rule(rules, text, place);
-	if (strcmp(word, "per") != 0 && strcmp(word, "begin") != 0 &&
-	    strcmp(word, "end") != 0 && strcmp(word, "name") != 0)
+	if (!is_word_of_rows(word))
 		return refuse_line(place,
 				   "'%.40s' is none of row, per, begin, name, "
-				   "end",
+				   "label, colour, end",
 				   word);
 	if (!rule || strcmp(rule->file, place->file) != 0)
 		return refuse_line(place, "'row NAME' comes first");
-	if (!strcmp(word, "name"))
-		return name_last_edge(rule, text, place);
+	if (!strcmp(word, "begin") || !strcmp(word, "end"))
+		return add_rule_edge(rule, *word == 'b', text, place);
 	if (strcmp(word, "per") != 0)
-		return add_rule_edge(rule, !strcmp(word, "begin"), text, place);
+		return tell_of_begin(rule, word, text, place);
 	if (rule->per)
 		return refuse_line(place, "a row has one 'per'");
 	rule->per = text;
@@ -194,7 +220,7 @@ int sonde_view_rules_read_own(struct sonde_view_rules *rules,
 
 void sonde_view_rules_init(struct sonde_view_rules *rules)
 {
-	rules->nr = 0;
+	*rules = (struct sonde_view_rules){ .nr = 0 };
 	sonde_pool_init(&rules->pool, 0);
 }
 

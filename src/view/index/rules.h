@@ -8,11 +8,13 @@
  *	per fd
  *	begin event == "app:request_begin"
  *	name url
+ *	colour green
  *	end event == "app:request_end"
  *
  * `row` begins a row, whose name is the rest of the line; rows of the same name are
- * one. `per` makes one of each value of the expression, which is in its name. An event for which a `begin` is true ends the row's state
- * and begins another, called as the `name` below it says, or as the event; `end` ends
+ * one. `per` makes one of each value of the expression, which is in its name. An event for which a `begin`
+ * is true ends the row's state and begins another, called as the `name` below it says
+ * (an expression) or the `label` (text), or as the event, in a `colour`; `end` ends
  * it. The first of a row's lines that is true of an event counts. A `#` begins a
  * comment at the beginning of a line.
  */
@@ -22,6 +24,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <sonde/plugin.h>
+
 #include "base/pool.h"
 
 #define SONDE_VIEW_RULES      64u
@@ -30,6 +34,8 @@
 struct sonde_view_rule_edge {
 	bool begins;
 	const char *when, *name; /* expressions; name NULL: the event's */
+	const char *label;       /* in place of a name; NULL */
+	const char *colour;      /* as of sonde_plugin_colour(); NULL */
 };
 
 struct sonde_view_rule {
@@ -44,6 +50,11 @@ struct sonde_view_rules {
 	struct sonde_pool pool;
 	struct sonde_view_rule *rules[SONDE_VIEW_RULES];
 	size_t nr;
+	/* Rows of plug-ins, besides, and a text that is another one if these are
+	 * others, or theirs may be; borrowed. */
+	const struct sonde_plugin_rows *const *plugins;
+	size_t nr_plugins;
+	const char *plugins_are;
 };
 
 struct sonde_view_rules_error {

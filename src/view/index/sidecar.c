@@ -21,7 +21,7 @@
 #include "sys/userdir.h"
 #include "sys/write.h"
 
-#define MAGIC    UINT64_C(0x376e69736e6f73) /* "sonsin7" */
+#define MAGIC    UINT64_C(0x386e69736e6f73) /* "sonsin8" */
 #define WINDOW   ((size_t)1 << 18)
 #define TEXT_MAX 4096u
 
@@ -40,7 +40,8 @@ struct trailer {
 	uint64_t states; /* SONDE_VIEW_STATES */
 	uint64_t key[2];
 	int64_t begin_ns, end_ns, cell_ns;
-	uint64_t body_bytes, nr_nodes, nr_rows, nr_causes, nr_names, nr_locks;
+	uint64_t body_bytes, nr_nodes, nr_rows, nr_causes, nr_names, nr_colours,
+		nr_locks;
 	uint64_t body_sum;
 	uint64_t sum; /* of the tail, and of the trailer up to here */
 };
@@ -179,8 +180,13 @@ static void sum_rules(struct sum *sum, const struct sonde_view_rules *rules)
 			sum_text(sum, edge->begins ? "begin" : "end");
 			sum_text(sum, edge->when);
 			sum_text(sum, edge->name ? edge->name : "");
+			sum_text(sum, edge->label ? "label" : "");
+			sum_text(sum, edge->label ? edge->label : "");
+			sum_text(sum, edge->colour ? edge->colour : "");
 		}
 	}
+	if (rules->plugins_are)
+		sum_text(sum, rules->plugins_are);
 }
 
 static void find_key(const struct sonde_trace *trace,
@@ -260,6 +266,15 @@ static void put_texts(FILE *to, const struct sonde_view_texts *texts)
 	}
 }
 
+static void put_colours(FILE *to, const struct sonde_view_colours *colours)
+{
+	for (size_t i = 0; i < colours->nr; i++) {
+		uint64_t colour = colours->colours[i];
+
+		(void)fwrite(&colour, sizeof(colour), 1, to);
+	}
+}
+
 static void put_disk_rows(FILE *to, const struct sonde_view_rows *rows)
 {
 	for (size_t i = 0; i < rows->nr; i++) {
@@ -321,6 +336,7 @@ static char *make_tail(const struct sonde_view_sidecar *sidecar,
 		.nr_rows = rows->nr,
 		.nr_causes = build->texts.nr,
 		.nr_names = build->names.nr,
+		.nr_colours = build->colours.nr,
 		.nr_locks = build->nr_locks,
 		.body_sum = body_sum,
 	};
@@ -333,6 +349,7 @@ static char *make_tail(const struct sonde_view_sidecar *sidecar,
 	put_disk_rows(to, rows);
 	put_texts(to, &build->texts);
 	put_texts(to, &build->names);
+	put_colours(to, &build->colours);
 	(void)fwrite(&trailer, sizeof(trailer), 1, to);
 	if (fclose(to)) {
 		free(tail);
@@ -442,7 +459,8 @@ static bool is_sound_trailer(const struct load *load)
 	       trailer->nr_nodes <= load->size / 16 &&
 	       trailer->nr_rows <= SONDE_VIEW_ROWS &&
 	       trailer->nr_causes <= SONDE_VIEW_CAUSES &&
-	       trailer->nr_names <= SONDE_VIEW_NAMES;
+	       trailer->nr_names <= SONDE_VIEW_NAMES &&
+	       trailer->nr_colours <= trailer->nr_names;
 }
 
 static bool is_sound_tail(const struct load *load)
@@ -542,6 +560,17 @@ static int load_texts(struct load *load, struct sonde_view_texts *texts,
 	return err;
 }
 
+static int load_colours(struct load *load, struct sonde_view_colours *colours)
+{
+	const uint64_t *colour =
+		take_of_tail(load, load->trailer.nr_colours * sizeof(*colour));
+	int err = colour ? 0 : -EINVAL;
+
+	for (size_t i = 0; !err && i < load->trailer.nr_colours; i++)
+		err = sonde_view_colours_add(colours, i, (uint32_t)colour[i]);
+	return err;
+}
+
 static int load_cells(struct load *load)
 {
 	const void *before = take_of_tail(load, sizeof(load->cells->before));
@@ -588,6 +617,8 @@ int sonde_view_sidecar_load(const struct sonde_view_sidecar *sidecar, int fd,
 		err = load_texts(&load, &build->texts, load.trailer.nr_causes);
 	if (!err)
 		err = load_texts(&load, &build->names, load.trailer.nr_names);
+	if (!err)
+		err = load_colours(&load, &build->colours);
 	return err || load.at == load.size ? err : -EINVAL;
 }
 

@@ -18,6 +18,7 @@
  *	rows		a struct disk_row each
  *	nodes		where they are, 16 bytes each, row by row
  *	causes		a length in 64 bits and as many bytes each, whole words
+ *	names		likewise, and then their colours, 64 bits each
  *	trailer		the file's last bytes: what it is, and how many of each
  *
  * All in this machine's byte order.

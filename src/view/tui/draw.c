@@ -253,15 +253,35 @@ static void name_run(struct sonde_tui *tui, const struct sonde_view_run *run,
 		letters[i] = name[i] > ' ' && name[i] < 0x7f ? name[i] : '?';
 }
 
+/* The nearest of a terminal's cube of 6 by 6 by 6 colours; of a run without one of
+ * its own, its state's. */
+static const char *colour_of_run(const struct sonde_tui *tui,
+				 const struct sonde_view_run *run, char *text,
+				 size_t size)
+{
+	uint32_t colour = sonde_view_index_colour(tui->index, run->name);
+	unsigned int cube = 0;
+
+	if (run->state == SONDE_VIEW_LOST)
+		return LOST_COLOUR;
+	if (!colour)
+		return looks[run->state].colour;
+	for (int shift = 16; shift >= 0; shift -= 8)
+		cube = cube * 6 + ((colour >> shift & 0xff) * 5 + 127) / 255;
+	(void)snprintf(text, size, "38;5;%u", 16 + cube);
+	return text;
+}
+
 static void draw_run(struct sonde_tui *tui, const struct sonde_view_run *run,
 		     char *letters, FILE *to)
 {
 	bool lost = run->state == SONDE_VIEW_LOST;
+	char colour[16];
 
 	memset(letters, lost ? LOST_LETTER : looks[run->state].letter,
 	       run->width);
 	name_run(tui, run, letters);
-	put_coloured(tui, to, lost ? LOST_COLOUR : looks[run->state].colour,
+	put_coloured(tui, to, colour_of_run(tui, run, colour, sizeof(colour)),
 		     letters, run->width);
 }
 

@@ -149,6 +149,8 @@ class Page {
     }
     if (rows.some(({ kind }) => /^(within|own)$/.test(kind)))
       this.timeline.names = await this.server.ask("names");
+    if (rows.some(({ kind }) => kind === "own"))
+      this.timeline.chosen = await this.server.ask("colours");
     this.rows.take(rows);
     part("scroll").hidden = !rows.length;
     part("lines").style.flex = rows.length ? "" : "none";

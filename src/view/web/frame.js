@@ -7,7 +7,8 @@
 // States differ by height as well as by colour: what runs fills the row, what
 // waits for a CPU two thirds of it, what is blocked a third. Where a pixel holds
 // several states, the dominant one is drawn lower, by its share. What goes on within
-// a thread has a name where it fills its pixels, and a colour of its name's.
+// a thread has a name where it fills its pixels, and a colour of its name's, which a
+// user may have declared.
 import { parts } from "./paint.js";
 
 export const BAND = 12;
@@ -66,9 +67,16 @@ function colourOfName(number) {
   return word([part(0), part(8), part(4), 255]);
 }
 
+/** Whether dark letters can be read on it, by the eye's weights. */
+export function isLight(colour) {
+  const [red, green, blue] = parts(colour);
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 110;
+}
+
 export class Frame {
-  /** @param {{id: number, name: string, colour: string}[]} states */
-  constructor(buffer, from, to, pixels, states) {
+  /** @param {{id: number, name: string, colour: string}[]} states
+   * @param {Record<string, string>} chosen colours, by the number of a name */
+  constructor(buffer, from, to, pixels, states, chosen = {}) {
     const { bytes, rows } = parse(buffer);
     this.from = from;
     this.to = to;
@@ -76,6 +84,8 @@ export class Frame {
     this.pixels = pixels;
     this.bands = new Map(rows.map(({ row }, index) => [row, index]));
     this.rows = rows;
+    this.chosen = new Map(Object.entries(chosen).map(([name, colour]) =>
+      [Number(name), word(parts(colour))]));
     this.picture = new OffscreenCanvas(Math.max(1, pixels),
                                        Math.max(1, rows.length * BAND));
     const draw = this.picture.getContext("2d");
@@ -100,7 +110,7 @@ export class Frame {
       const name = bytes.getUint16(at + 6, true);
       const { colour, height } = style.get(state) ?? { colour: 0, height: 0 };
       const share = bytes.getUint8(at + 5) / 255;
-      const fill = name ? colourOfName(name) : colour;
+      const fill = name ? this.chosen.get(name) ?? colourOfName(name) : colour;
       const lines = Math.max(1, Math.round(height * (0.35 + 0.65 * share)));
       for (let line = BAND - lines; line < BAND; line++)
         words.fill(fill, (top + line) * pixels + x, (top + line) * pixels + end);

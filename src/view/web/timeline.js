@@ -5,7 +5,7 @@
 // The canvas stands still in a box that scrolls as high as all rows are; what is
 // in sight is asked for, with half a width more on both sides. Until an answer is
 // here the last one is drawn, stretched; what it doesn't hold stays empty.
-import { Frame } from "./frame.js";
+import { Frame, isLight } from "./frame.js";
 import { colours, fit, hatch, part } from "./paint.js";
 import { Latest } from "./server.js";
 import { tickName, ticks } from "./time.js";
@@ -29,6 +29,7 @@ export class Timeline {
     this.rows = rows;
     this.states = [];
     /** @type {string[]} */ this.names = []; // of what goes on within threads
+    /** @type {Record<string, string>} */ this.chosen = {}; // colours of names
     this.frame = null;
     this.arrows = [];
     this.holes = null;
@@ -132,7 +133,8 @@ export class Timeline {
                    to: Math.round(to + (to - from) / 2) };
     const pixels = Math.min(8192, Math.round(this.width * 2 * scale));
     this.frames.ask({ ...span, pixels, rows: ids.join(",") }, (buffer) => {
-      this.frame = new Frame(buffer, span.from, span.to, pixels, this.states);
+      this.frame = new Frame(buffer, span.from, span.to, pixels, this.states,
+                             this.chosen);
       this.draw();
     });
     this.losses.ask({ from: Math.round(from), to: Math.round(to),
@@ -201,10 +203,10 @@ export class Timeline {
   within(draw, row, y) {
     const { from, to } = this.view;
     const edge = this.labels + this.width;
-    draw.fillStyle = "#111";
     this.frame?.named(row.id, (to - from) / this.width * LETTER * 3, (begin, end, name) => {
       const x = Math.max(this.x(begin), this.labels) + 3;
       const letters = Math.floor((Math.min(this.x(end), edge) - x) / LETTER);
+      draw.fillStyle = isLight(this.chosen[name] ?? "#ffffff") ? "#111" : "#fff";
       if (letters > 1)
         draw.fillText((this.names[name - 1] ?? "").slice(0, letters), x, y + ROW / 2);
     });

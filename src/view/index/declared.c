@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * declared.c - playing a user's rules (declared.h).
+ *
+ * Of each event class it is found out once which rules can be true of it: there is a
+ * hook for each of these, which tries the rule's lines.
+ */
+#include "view/index/declared.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/plugin/run.h"
+
+struct declared_edge {
+	struct sonde_filter *when, *name; /* NULL: none */
+};
+
+struct declared_rule {
+	const struct sonde_view_rule *rule;
+	struct sonde_filter *per;
+	struct declared_edge edges[SONDE_VIEW_RULE_EDGES];
+};
+
+struct declared_state {
+	struct declared_rule rules[SONDE_VIEW_RULES];
+	size_t nr;
+};
+
+/* ---- which rules fit ---- */
+
+static void fini_declared_rule(struct declared_rule *rule)
+{
+	sonde_filter_free(rule->per);
+	for (size_t i = 0; i < SONDE_VIEW_RULE_EDGES; i++) {
+		sonde_filter_free(rule->edges[i].when);
+		sonde_filter_free(rule->edges[i].name);
+	}
+}
+
+static int compile_one(struct sonde_trace *trace, const char *text,
+		       struct sonde_trace_error *error,
+		       struct sonde_filter **ret_filter)
+{
+	return text ? sonde_filter_new(trace, text, error, ret_filter) : 0;
+}
+
+/* 0, -ENOMEM; -EINVAL: it doesn't fit, said why. */
+static int compile_rule(struct sonde_trace *trace,
+			const struct sonde_view_rule *rule,
+			struct declared_rule *to,
+			struct sonde_trace_error *error)
+{
+	int err;
+
+	*to = (struct declared_rule){ .rule = rule };
+	err = compile_one(trace, rule->per, error, &to->per);
+	for (size_t i = 0; !err && i < rule->nr_edges; i++) {
+		err = compile_one(trace, rule->edges[i].when, error,
+				  &to->edges[i].when);
+		if (!err)
+			err = compile_one(trace, rule->edges[i].name, error,
+					  &to->edges[i].name);
+	}
+	if (err)
+		fini_declared_rule(to);
+	return err;
+}
+
+static bool rule_wants(const struct declared_rule *rule,
+		       const struct sonde_event_class *cls)
+{
+	for (size_t i = 0; i < rule->rule->nr_edges; i++)
+		if (sonde_filter_wants(rule->edges[i].when, cls))
+			return true;
+	return false;
+}
+
+/* ---- what they do ---- */
+
+static int declared_state_number(const struct declared_rule *rule, size_t i,
+				 struct sonde_plugin_run *run,
+				 const struct sonde_event *event)
+{
+	const struct sonde_view_rule_edge *edge = &rule->rule->edges[i];
+	const char *name = edge->label;
+	char text[512];
+
+	if (!edge->begins)
+		return SONDE_PLUGIN_NONE;
+	if (rule->edges[i].name &&
+	    sonde_plugin_text(rule->edges[i].name, event, text, sizeof(text)))
+		name = text;
+	return sonde_plugin_state_number(
+		run, name ? name : sonde_event_name(event), edge->colour);
+}
+
+static int declared_hook(void *state, struct sonde_plugin_run *run,
+			 const struct sonde_event *event, const void *data)
+{
+	const struct declared_rule *rule = data;
+	size_t i = 0;
+	int number;
+	int row;
+
+	(void)state;
+	while (i < rule->rule->nr_edges &&
+	       !sonde_filter_match(rule->edges[i].when, event))
+		i++;
+	if (i == rule->rule->nr_edges)
+		return 0;
+	row = sonde_plugin_row_per(run, rule->rule->row, rule->per, event);
+	if (row < 0 && row != -E2BIG)
+		return row == -ENOENT ? 0 : row;
+	number = declared_state_number(rule, i, run, event);
+	return number < SONDE_PLUGIN_NONE && number != -E2BIG ?
+		       number :
+		       sonde_plugin_enter(run, row, event->time_ns, number);
+}
+
+/* ---- as rows ---- */
+
+static int add_declared_rule(struct declared_state *state,
+			     const struct sonde_view_rule *rule,
+			     struct sonde_plugin_run *run)
+{
+	struct declared_rule *to = &state->rules[state->nr];
+	struct sonde_trace *trace = sonde_plugin_trace(run);
+	struct sonde_trace_error error = { .column = 0 };
+	int err = compile_rule(trace, rule, to, &error);
+
+	if (err == -EINVAL)
+		(void)sonde_plugin_fail(run, "no row '%.30s' (%.50s:%u): %s",
+					rule->row, rule->file, rule->line,
+					error.text);
+	if (err)
+		return err == -EINVAL ? 0 : err;
+	state->nr++;
+	for (size_t i = 0; !err && i < sonde_trace_nr_event_classes(trace);
+	     i++) {
+		const struct sonde_event_class *cls =
+			sonde_trace_event_class(trace, i);
+
+		if (rule_wants(to, cls))
+			err = sonde_plugin_on_class(run, cls, declared_hook,
+						    to);
+	}
+	return err;
+}
+
+/* A rule that doesn't fit leaves the others of its row. */
+static int declared_begin(void *memory, const void *config,
+			  struct sonde_plugin_run *run)
+{
+	const struct sonde_view_declared *declared = config;
+	struct declared_state *state = memory;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < declared->rules->nr; i++)
+		if (!strcmp(declared->rules->rules[i]->row, declared->row))
+			err = add_declared_rule(state,
+						declared->rules->rules[i], run);
+	return err || state->nr ? err : -EINVAL;
+}
+
+static void declared_fini(void *memory)
+{
+	struct declared_state *state = memory;
+
+	for (size_t i = 0; i < state->nr; i++)
+		fini_declared_rule(&state->rules[i]);
+}
+
+size_t sonde_view_declare(const struct sonde_view_rules *rules,
+			  struct sonde_view_declared *declared,
+			  struct sonde_plugin_rows *ret_rows)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < rules->nr; i++) {
+		const char *row = rules->rules[i]->row;
+		size_t k = 0;
+
+		while (k < nr && strcmp(declared[k].row, row) != 0)
+			k++;
+		if (k < nr)
+			continue;
+		declared[nr] = (struct sonde_view_declared){ rules, row };
+		ret_rows[nr] = (struct sonde_plugin_rows){
+			.size = sizeof(*ret_rows),
+			.name = row,
+			.config = &declared[nr],
+			.state_bytes = sizeof(struct declared_state),
+			.begin = declared_begin,
+			.fini = declared_fini,
+		};
+		nr++;
+	}
+	return nr;
+}
