@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "analysis/analysis.h"
+#include "analysis/plugin/reports.h"
 #include "analysis/reports/worst.h"
 #include "base/nearest.h"
 #include "base/number.h"
@@ -16,9 +17,12 @@
 #include "cmd/cmd.h"
 #include "cmd/newest.h"
 #include "cmd/pager.h"
+#include "cmd/plugins.h"
 #include "cmd/read.h"
+#include "cmd/view_rows.h"
 #include "reader/occurring.h"
 #include "reader/reader.h"
+#include "view/index/declared.h"
 
 static const char usage[] =
 	"sonde report NAME [options] [TRACE...]\n"
@@ -38,6 +42,8 @@ enum option_value {
 	OPTION_THRESHOLD,
 	OPTION_SELF,
 	OPTION_NO_NAMES,
+	OPTION_PLUGIN,
+	OPTION_ROWS,
 };
 
 /* clang-format off */
@@ -70,6 +76,11 @@ static const struct sonde_option options[] = {
 	{ .help = "Of a kernel's trace" },
 	{ "self", OPTION_SELF, NULL, NULL,
 	  "show the recorder's own threads, too" },
+	{ .help = "Of your own" },
+	{ "rows", OPTION_ROWS, "FILE", NULL,
+	  "of rows: how long the states of the rows took that it declares "
+	  "(default: ~/.config/sonde/rows)" },
+	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_PLUGIN_HELP },
 	{ 0 }
 };
 /* clang-format on */
@@ -84,6 +95,7 @@ enum expression {
 
 struct words {
 	const char *by;
+	const char *plugin, *rows; /* files */
 	uint64_t nth;
 	uint64_t over_us;
 	bool explain;
@@ -131,6 +143,8 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 		{ OPTION_THRESHOLD, .value = &threshold },
 		{ OPTION_SELF, .flag = &read->shows_own },
 		{ OPTION_NO_NAMES, .flag = &words->no_names },
+		{ OPTION_PLUGIN, .value = &words->plugin },
+		{ OPTION_ROWS, .value = &words->rows },
 		{ 0 },
 	};
 	int status = sonde_read_option_all(read, argc, argv, places);
@@ -148,33 +162,61 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 
 /* ---- the list of reports ---- */
 
-/* `trace` NULL: which fit is not asked. `occurs`: which of its events do. */
+static void list_analysis(struct sonde_table *table,
+			  const struct sonde_analysis *analysis)
+{
+	char option[32];
+
+	(void)snprintf(option, sizeof(option), "--%s", analysis->needs);
+	sonde_table_row(table);
+	sonde_table_text(table, 0, analysis->name);
+	if (!strcmp(analysis->needs, "kernel"))
+		sonde_table_text(table, 1, "kernel");
+	else if (*analysis->needs)
+		sonde_table_text(table, 1, option);
+	sonde_table_text(table, 2, analysis->summary);
+}
+
+/* Whether any is from elsewhere. */
+static bool has_origins(void)
+{
+	const struct sonde_analysis *analysis;
+
+	for (size_t i = 0; (analysis = sonde_analysis(i)); i++)
+		if (analysis->origin)
+			return true;
+	return false;
+}
+
+/* `trace` NULL: which fit is not asked. `occurs`: which of its events do. What a
+ * plug-in's are for only it knows. */
 static struct sonde_report *list(struct sonde_trace *trace, const bool *occurs)
 {
-	static const struct sonde_column columns[] = {
+	static const struct sonde_column fits = { "fits", "FITS",
+						  SONDE_CELL_TEXT };
+	static const struct sonde_column origin = { "origin", "FROM",
+						    SONDE_CELL_TEXT };
+	struct sonde_column columns[5] = {
 		{ "name", "REPORT", SONDE_CELL_TEXT },
 		{ "needs", "NEEDS", SONDE_CELL_TEXT },
 		{ "summary", "SHOWS", SONDE_CELL_TEXT },
-		{ "fits", "FITS", SONDE_CELL_TEXT },
 	};
 	struct sonde_report *report = sonde_report_new("reports");
-	struct sonde_table *table =
-		sonde_report_table(report, "reports", NULL, columns,
-				   SONDE_ARRAY_SIZE(columns) - !trace);
 	const struct sonde_analysis *analysis;
+	bool origins = has_origins();
+	struct sonde_table *table;
+	size_t nr = 3;
 
+	if (trace)
+		columns[nr++] = fits;
+	if (origins)
+		columns[nr++] = origin;
+	table = sonde_report_table(report, "reports", NULL, columns, nr);
 	for (size_t i = 0; (analysis = sonde_analysis(i)); i++) {
-		char option[32];
-
-		(void)snprintf(option, sizeof(option), "--%s", analysis->needs);
-		sonde_table_row(table);
-		sonde_table_text(table, 0, analysis->name);
-		if (!strcmp(analysis->needs, "kernel"))
-			sonde_table_text(table, 1, "kernel");
-		else if (*analysis->needs)
-			sonde_table_text(table, 1, option);
-		sonde_table_text(table, 2, analysis->summary);
-		if (trace)
+		list_analysis(table, analysis);
+		if (origins && analysis->origin)
+			sonde_table_text(table, nr - 1, analysis->origin);
+		if (trace && !analysis->origin)
 			sonde_table_text(table, 3,
 					 sonde_analysis_applies(analysis, trace,
 								occurs) ?
@@ -380,23 +422,87 @@ static int complain_unknown(const char *name)
 	for (size_t i = 0; (analysis = sonde_analysis(i)); i++)
 		sonde_nearest_try(&nearest, analysis->name);
 	hint = sonde_nearest_hint(&nearest);
+	if (!strcmp(name, "rows"))
+		hint = ": no rows are declared; see 'Rows of your own' in "
+		       "sonde-view(1)";
 	sonde_complain("no report is called '%.100s'%s", name,
 		       *hint ? hint : "; 'sonde report' lists them");
 	return SONDE_EXIT_USAGE;
 }
 
+/* ---- of a user's own ---- */
+
+/* Rows that are declared, as a report of them. */
+struct own_rows {
+	struct sonde_view_rules rules;
+	struct sonde_view_declared declared[SONDE_VIEW_RULES];
+	struct sonde_plugin_rows rows[SONDE_VIEW_RULES];
+	const struct sonde_plugin_rows *list[SONDE_VIEW_RULES + 1];
+	struct sonde_analysis analysis;
+};
+
+/* Plug-ins, and rows that are declared if there are any. 0 or an exit status. */
+static int add_own_reports(const struct words *words, struct own_rows *own)
+{
+	int status = sonde_command_view_rows(&sonde_command_report, words->rows,
+					     words->plugin, &own->rules);
+	size_t nr;
+
+	if (status || !own->rules.nr)
+		return status;
+	nr = sonde_view_declare(&own->rules, own->declared, own->rows);
+	for (size_t i = 0; i < nr; i++)
+		own->list[i] = &own->rows[i];
+	own->analysis = (struct sonde_analysis){
+		.name = "rows",
+		.summary = "how long states of rows that you declare took",
+		.needs = "",
+		.run = sonde_plugin_sums_run,
+		.rows = own->list,
+		.origin = own->rules.rules[0]->file,
+	};
+	if (!sonde_analysis_add(&own->analysis))
+		return 0;
+	sonde_complain("report: a plug-in's report is called 'rows': yours "
+		       "can't be");
+	return SONDE_EXIT_USAGE;
+}
+
+static int report_named(int argc, char **argv, struct sonde_read *read,
+			struct words *words)
+{
+	const struct sonde_analysis *analysis;
+	char newest[NAME_MAX + 1];
+	struct stat about;
+	int status;
+
+	if (optind == argc)
+		return sonde_newest(true, newest) ? list_for(read, argc, argv) :
+						    list_only(read);
+	analysis = sonde_analysis_find(argv[optind]);
+	if (!analysis && !stat(argv[optind], &about) && S_ISDIR(about.st_mode))
+		return list_for(read, argc, argv);
+	if (!analysis)
+		return complain_unknown(argv[optind]);
+	optind++;
+	status = sonde_read_open(read, argc, argv, 1, 0);
+	if (status >= 0)
+		return status;
+	return read->trace->nr_machines > 1 ?
+		       report_machines(read, words, analysis) :
+		       report_one(read, words, analysis);
+}
+
 static int run(int argc, char **argv)
 {
+	static struct own_rows own;
 	struct words words = {
 		.list[BEGIN].option = "--begin",
 		.list[END].option = "--end",
 		.list[KEY].option = "--key",
 		.list[VALUE].option = "--value",
 	};
-	const struct sonde_analysis *analysis;
-	char newest[NAME_MAX + 1];
 	struct sonde_read read;
-	struct stat about;
 	int status;
 
 	sonde_read_init(&read, &sonde_command_report);
@@ -404,23 +510,11 @@ static int run(int argc, char **argv)
 		return SONDE_EXIT_USAGE;
 	if (read.help_wanted)
 		return sonde_read_open(&read, argc, argv, 1, 0);
-	if (optind == argc)
-		return sonde_newest(true, newest) ?
-			       list_for(&read, argc, argv) :
-			       list_only(&read);
-	analysis = sonde_analysis_find(argv[optind]);
-	if (!analysis && !stat(argv[optind], &about) && S_ISDIR(about.st_mode))
-		return list_for(&read, argc, argv);
-	if (!analysis) {
-		return complain_unknown(argv[optind]);
-	}
-	optind++;
-	status = sonde_read_open(&read, argc, argv, 1, 0);
-	if (status >= 0)
-		return status;
-	return read.trace->nr_machines > 1 ?
-		       report_machines(&read, &words, analysis) :
-		       report_one(&read, &words, analysis);
+	status = add_own_reports(&words, &own);
+	if (!status)
+		status = report_named(argc, argv, &read, &words);
+	sonde_view_rules_fini(&own.rules);
+	return status;
 }
 
 const struct sonde_command sonde_command_report = {

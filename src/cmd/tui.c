@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/plugins.h"
 #include "cmd/read_watch.h"
 #include "cmd/view_rows.h"
 #include "view/text/show.h"
@@ -25,12 +26,14 @@ static const char usage[] =
 
 enum option_value {
 	OPTION_ROWS = 256,
+	OPTION_PLUGIN,
 };
 
 /* clang-format off */
 static const struct sonde_option options[] = {
 	{ "rows", OPTION_ROWS, "FILE", NULL,
 	  "and rows that it declares (default: ~/.config/sonde/rows)" },
+	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_PLUGIN_HELP },
 	{ 0 }
 };
 /* clang-format on */
@@ -101,8 +104,10 @@ static int open_and_show(char **paths, size_t nr,
 static int tui_run(int argc, char **argv)
 {
 	const char *file = NULL;
+	const char *plugin = NULL;
 	const struct sonde_option_place places[] = {
 		{ OPTION_ROWS, .value = &file },
+		{ OPTION_PLUGIN, .value = &plugin },
 		{ 0 },
 	};
 	int status = sonde_option_all(&sonde_command_tui, argc, argv, places);
@@ -120,11 +125,12 @@ static int tui_run(int argc, char **argv)
 			       "text");
 		return SONDE_EXIT_USAGE;
 	}
-	status = sonde_command_view_rows(&sonde_command_tui, file, &rules);
+	status = sonde_command_view_rows(&sonde_command_tui, file, plugin,
+					 &rules);
 	if (!status)
 		status = sonde_command_view_traces(&sonde_command_tui, argc,
 						   argv, name, &paths, &nr);
-	config.rules = rules.nr ? &rules : NULL;
+	config.rules = rules.nr || rules.nr_plugins ? &rules : NULL;
 	if (!status)
 		status = open_and_show(paths, nr, &config);
 	sonde_view_rules_fini(&rules);

@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "cmd/cmd.h"
 #include "cmd/follow.h"
+#include "cmd/plugins.h"
 #include "cmd/read_watch.h"
 #include "cmd/session.h"
 #include "cmd/view_rows.h"
@@ -33,6 +34,7 @@ enum option_value {
 	OPTION_FOLLOW,
 	OPTION_LIVE,
 	OPTION_ROWS,
+	OPTION_PLUGIN,
 };
 
 /* clang-format off */
@@ -47,6 +49,7 @@ static const struct sonde_option options[] = {
 	  "the same of the trace that a session writes" },
 	{ "rows", OPTION_ROWS, "FILE", NULL,
 	  "and rows that it declares (default: ~/.config/sonde/rows)" },
+	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_PLUGIN_HELP },
 	{ 0 }
 };
 /* clang-format on */
@@ -172,7 +175,7 @@ static int serve_session(char *name, struct sonde_view_config *config,
 }
 
 struct view_words {
-	const char *port, *live, *rows;
+	const char *port, *live, *rows, *plugin;
 	bool no_browser;
 };
 
@@ -200,9 +203,9 @@ static int view_with_rules(int argc, char **argv,
 {
 	struct sonde_view_rules rules;
 	int status = sonde_command_view_rows(&sonde_command_view, words->rows,
-					     &rules);
+					     words->plugin, &rules);
 
-	config->rules = rules.nr ? &rules : NULL;
+	config->rules = rules.nr || rules.nr_plugins ? &rules : NULL;
 	if (!status)
 		status = view_serve(argc, argv, config, words);
 	sonde_view_rules_fini(&rules);
@@ -219,6 +222,7 @@ static int view_run(int argc, char **argv)
 		{ OPTION_FOLLOW, .flag = &config.follow },
 		{ OPTION_LIVE, .value = &words.live },
 		{ OPTION_ROWS, .value = &words.rows },
+		{ OPTION_PLUGIN, .value = &words.plugin },
 		{ 0 },
 	};
 	uint64_t number = 0;

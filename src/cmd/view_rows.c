@@ -5,13 +5,20 @@
 #include <getopt.h>
 
 #include "cmd/newest.h"
+#include "cmd/plugins.h"
 
 int sonde_command_view_rows(const struct sonde_command *command,
-			    const char *file, struct sonde_view_rules *rules)
+			    const char *file, const char *plugin,
+			    struct sonde_view_rules *rules)
 {
 	struct sonde_view_rules_error error = { .text = "out of memory" };
+	int status;
 
 	sonde_view_rules_init(rules);
+	status = sonde_command_plugins(command, plugin);
+	if (status)
+		return status;
+	sonde_command_plugin_rows(rules);
 	if (file ? !sonde_view_rules_read(rules, file, &error) :
 		   !sonde_view_rules_read_own(rules, &error))
 		return 0;

@@ -6,10 +6,12 @@
 #include "cmd/cmd.h"
 #include "view/index/rules.h"
 
-/* The file's (of --rows); NULL: the user's own, if there are any. 0 or an exit
- * status, said why; the rules are to be ended in any case. */
+/* The file's (of --rows); NULL: the user's own, if there are any. And those of
+ * plug-ins, `plugin` of --plugin or NULL. 0 or an exit status, said why; the rules
+ * are to be ended in any case. */
 int sonde_command_view_rows(const struct sonde_command *command,
-			    const char *file, struct sonde_view_rules *rules);
+			    const char *file, const char *plugin,
+			    struct sonde_view_rules *rules);
 
 /* The traces that are named; none: the newest recording here, in `name`. An exit
  * status if there is none, said so. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_abi.py - what programs are linked with: which names the libraries export,
-by version, the types of functions, and the layout of structures and the values
+"""test_abi.py - what programs and plug-ins are linked with: which names the libraries
+and the program export, by version, the types of functions, and the layout of structures and the values
 of enumerations in the public headers, held against tests/abi/.
 
 What is there stays as it is in any version with the same soname; what is new is
@@ -15,23 +15,25 @@ import re
 import shutil
 import subprocess
 
-from sonde import LIB, PREFIX, ROOT, SANITIZE, check, install, run, scratch
+from sonde import LIB, PREFIX, ROOT, SANITIZE, SONDE, check, install, run, scratch
 from harness import Skip, check_equal, main, test
 
 ABI = ROOT / "tests/abi"
 INCLUDE = PREFIX / "include/sonde"
 # Library, and the headers that say what it takes and gives.
 PARTS = {"libsonde": ("abi.h", "tracepoint.h", "lttng/detail/point.h"), "libsonde-trace": ("trace.h",),
-         "libsonde-control": ("control.h",)}
+         "libsonde-control": ("control.h",), "sonde": ("plugin.h",)}
 
 
 def exported(library):
-    """NAME@@VERSION, sorted; in a sanitizer's build there is more."""
+    """NAME@@VERSION, sorted; in a sanitizer's build there is more, and a program has
+    variables of the C library's."""
     out = subprocess.check_output(
         ["nm", "-D", "--defined-only", "--with-symbol-versions", library],
         text=True)
     return sorted(f"{words[-1]} {words[-2]}" for words in
-                  map(str.split, out.splitlines()) if words[-2] != "A")
+                  map(str.split, out.splitlines()) if words[-2] != "A" and
+                  (library != SONDE or words[-1].startswith("sonde_")))
 
 
 def text_of(header):
@@ -47,7 +49,7 @@ def debugged(header, headers):
     types = re.findall(r"^((?:struct|enum) sonde_\w+) \{", text, re.M)
     functions = sorted(set(re.findall(r"\b(sonde_\w+)\s*\(", text)))
     functions = [f for f in functions if re.search(
-        rf"^(?:SONDE_TRACE_API|SONDE_CONTROL_API|SONDE_EXPORT)[^;{{]*\b{f}\s*\([^;{{]*;", text,
+        rf"^(?:SONDE_TRACE_API|SONDE_CONTROL_API|SONDE_PLUGIN_API|SONDE_EXPORT)[^;{{]*\b{f}\s*\([^;{{]*;", text,
         re.M)]
     check(types or functions, f"{header} has no types")
     place = scratch()
@@ -70,7 +72,8 @@ def debugged(header, headers):
 
 def dump(name):
     headers = PARTS[name]
-    lines = [f"{name}: what it exports", *exported(LIB / f"{name}.so")]
+    lines = [f"{name}: what it exports",
+             *exported(SONDE if name == "sonde" else LIB / f"{name}.so")]
     for header in headers:
         lines += ["", f"<sonde/{header}>", *debugged(header, headers)]
     return "\n".join(lines) + "\n"

@@ -50,7 +50,8 @@ def documents_and_examples_are_installed():
                  "docs/decisions/0001-commit-word.md",
                  "examples/wordcount.c", "examples/slowserver.c",
                  "examples/countevents.c", "examples/recorditself.c",
-                 "examples/shop.c", "examples/shop-events.xml"):
+                 "examples/shop.c", "examples/shop-events.xml",
+                 "examples/plugins/requests.c", "examples/rows/slowserver.rows"):
         check((DOC / name).read_bytes() == (ROOT / name).read_bytes(), name)
 
 

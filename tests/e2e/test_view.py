@@ -20,7 +20,7 @@ import urllib.request
 from home import Home
 from machine import KERNEL, LOST, READY, Machine
 from obedient import Program as Obedient, program
-from sonde import SONDE, install, run, scratch
+from sonde import ROOT, SONDE, install, pkg_config, run, scratch
 from handmade import Handmade, Layout
 from harness import check, check_equal, main, test
 
@@ -825,6 +825,39 @@ def declared_states_have_the_labels_and_colours_that_they_are_given():
     rules.write_text(COLOURS.replace("red", "green"))
     with view(trace, "--rows", str(rules)) as server:
         check(not server.ready()["index"]["from_cache"], "other colours")
+
+
+@test
+def rows_of_a_plugin_are_shown_with_their_colours_and_kept():
+    trace = Handmade(Layout(header=[("id", 16, 8), ("time", 64, 8)], events={
+        f"server:request_{edge}": [("id", 32, 8)] for edge in ("begin", "end")}))
+    with trace.stream("t", cpu=0) as stream:
+        with stream.packet(1000, 9000, discarded=0):
+            for time, edge, request in ((2000, "begin", 1), (2500, "begin", 2),
+                                        (3000, "end", 1), (6000, "end", 2)):
+                stream.event(f"server:request_{edge}", time, id=request)
+    plugin = scratch() / "x.so"
+    done = run("gcc", "-shared", "-fPIC", "-o", plugin, *pkg_config("--cflags"),
+               ROOT / "examples/plugins/requests.c")
+    check_equal(done.returncode, 0, done.stderr)
+    os.environ["XDG_CACHE_HOME"] = str(scratch())
+    for cached in False, True, False:
+        with view(trace.dir, "--plugin", str(plugin)) as server:
+            check_equal(server.ready()["index"]["from_cache"], cached, "kept")
+            got = {row["name"]: own_states(server, row["id"])
+                   for row in server.ask("rows") if row["kind"] == "own"}
+            names = server.ask("names")
+            colours = {names[int(number) - 1]: colour for number, colour
+                       in server.ask("colours").items()}
+        check_equal(got, {
+            "open requests": [("1 open", 2000, 2500), ("2 open", 2500, 3000),
+                              ("1 open", 3000, 6000)],
+            "request 1": [("being served", 2000, 3000)],
+            "request 2": [("being served", 2500, 6000)]}, "states")
+        check_equal(colours, {"1 open": "#009e73", "2 open": "#e69f00",
+                              "being served": "#56b4e9"}, "colours")
+        if cached:  # another plug-in may make other rows
+            os.utime(plugin, ns=(1, 1))
 
 
 @test
