@@ -11,13 +11,14 @@ import sys
 CALL = "syscalls:getpriority"
 FIRST = 1_000_000  # below, users may have processes
 
-# Each number, until its input ends; then it says how many there were.
+# Each number, until its input ends, and after each hundred a pause; then it says
+# how many there were.
 LOOP = f"""
 import os, select, sys
 os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
 number = 0
 print(os.getpid(), flush=True)
-while number % 100 or not select.select([0], [], [], 0)[0]:
+while number % 100 or not select.select([0], [], [], float(sys.argv[1]))[0]:
     number += 1
     try:
         os.getpriority(os.PRIO_USER, {FIRST} + number)
@@ -46,12 +47,13 @@ def marks(trace):
 
 
 class Caller:
-    """Makes them from 1 on as fast as it can, in another process."""
+    """Makes them from 1 on in another process, as fast as it can, or with pauses
+    where there shall not be too many to look at."""
 
-    def __init__(self):
+    def __init__(self, pause_s=0):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", LOOP], text=True, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE)
+            [sys.executable, "-c", LOOP, str(pause_s)], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.process.stdout.readline()
 
     def end(self):

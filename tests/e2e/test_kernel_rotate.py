@@ -19,6 +19,9 @@ from harness import check_equal, main
 from kernel import (KernelTrace, LINE, Running, each_source, kernel_test, read,
                     wait_for)
 
+# After each hundred calls: chunks are read one by one, some dozens are enough.
+PAUSE_S = 0.005
+
 
 def start(home, source, *options):
     return home.start("night", "-a", "-k", CALL, "--kernel-source", source,
@@ -42,7 +45,7 @@ def numbers(traces):
 def every_event_is_in_one_chunk(source):
     with Home() as home:
         directory = start(home, source, "--rotate", "64k")
-        caller = Caller()
+        caller = Caller(PAUSE_S)
         for _ in range(5):
             home.ok("rotate", "night")
         made = caller.end()
@@ -148,7 +151,7 @@ def the_chunks_of_a_killed_recorder_can_be_read():
     running = Running(k=CALL, options=["-a", "--rotate", "64k"])
     wait_for(lambda: (running.dir / "chunk-000001/kernel/metadata").exists(),
              "a trace")
-    caller = Caller()
+    caller = Caller(PAUSE_S)
     wait_for(lambda: (running.dir / "chunk-000003").exists(), "chunks")
     os.kill(running.recorder(), signal.SIGKILL)
     status, _, err = running.end()
