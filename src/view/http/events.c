@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "reader/reader.h"
-#include "view/http/view.h"
+#include "view/http/parts.h"
 #include "view/index/explain.h"
 #include "view/index/search.h"
 
@@ -89,17 +89,28 @@ static void put_shapes(const struct sonde_writer *writer,
 					buffer->used == 0, buffer);
 }
 
+void sonde_view_event_text(const struct sonde_view *view,
+			   const struct sonde_event *event,
+			   struct sonde_buffer *buffer)
+{
+	const struct sonde_view_events *events = &view->events;
+
+	put_shapes(&events->plain,
+		   events->shapes[sonde_event_class_index(event->cls)].plain,
+		   event, buffer);
+}
+
 static void put_fields(const struct sonde_view *view,
 		       const struct sonde_event *event,
 		       struct sonde_buffer *buffer, struct sonde_json *json)
 {
 	const struct sonde_view_events *events = &view->events;
-	const struct sonde_view_shapes *shapes =
-		&events->shapes[sonde_event_class_index(event->cls)];
 
-	put_shapes(&events->plain, shapes->plain, event, buffer);
+	sonde_view_event_text(view, event, buffer);
 	sonde_json_put_bytes(json, "text", buffer->text, buffer->used);
-	put_shapes(&events->json, shapes->json, event, buffer);
+	put_shapes(&events->json,
+		   events->shapes[sonde_event_class_index(event->cls)].json,
+		   event, buffer);
 	sonde_json_name(json, "fields");
 	json->put(json->to, "{", 1);
 	json->put(json->to, buffer->text, buffer->used);
@@ -117,35 +128,31 @@ static void put_if_known(struct sonde_json *json, const char *name,
 		sonde_json_put_signed(json, name, number);
 }
 
-/* The name that the thread's row has, its last one. */
-static void put_row_name(const struct sonde_view *view, int32_t tid,
-			 struct sonde_json *json)
+/* The name as the event says it, or the one that the thread's row has, its last:
+ * sonde_event_procname() would read the whole trace. */
+void sonde_view_event_whose(const struct sonde_view *view,
+			    const struct sonde_event *event,
+			    struct sonde_view_whose *ret_whose)
 {
-	const char *name;
-
-	(void)sonde_view_index_lock(view->index);
-	name = sonde_view_thread_name(view->index, tid);
-	sonde_json_put_text(json, "comm", *name ? name : NULL);
-	sonde_view_index_unlock(view->index);
-}
-
-/* As the event says it, or as the index does: sonde_event_procname() would read
- * the whole trace. */
-static void put_procname(const struct sonde_view *view,
-			 const struct sonde_event *event, int32_t tid,
-			 struct sonde_json *json)
-{
+	const size_t room = sizeof(ret_whose->comm);
 	struct sonde_value value;
-	char text[256];
-	size_t length;
 
+	ret_whose->cpu = sonde_event_cpu(event);
+	(void)sonde_view_index_lock(view->index);
+	ret_whose->tid =
+		sonde_view_event_tid(view->index, event, view->begin_ns);
 	if (sonde_event_own_procname(event, &value)) {
-		put_row_name(view, tid, json);
-		return;
+		(void)snprintf(ret_whose->comm, room, "%s",
+			       sonde_view_thread_name(view->index,
+						      ret_whose->tid));
+		ret_whose->comm_length = strlen(ret_whose->comm);
+	} else {
+		ret_whose->comm_length =
+			sonde_value_utf8(&value, ret_whose->comm, room);
+		if (ret_whose->comm_length >= room)
+			ret_whose->comm_length = room - 1;
 	}
-	length = sonde_value_utf8(&value, text, sizeof(text));
-	sonde_json_put_bytes(json, "comm", text,
-			     length < sizeof(text) ? length : sizeof(text) - 1);
+	sonde_view_index_unlock(view->index);
 }
 
 static void list_event(const struct sonde_view *view,
@@ -153,11 +160,9 @@ static void list_event(const struct sonde_view *view,
 		       struct sonde_buffer *buffer, struct sonde_json *json)
 {
 	struct sonde_stream_info info;
-	int32_t tid;
+	struct sonde_view_whose whose;
 
-	(void)sonde_view_index_lock(view->index);
-	tid = sonde_view_event_tid(view->index, event, view->begin_ns);
-	sonde_view_index_unlock(view->index);
+	sonde_view_event_whose(view, event, &whose);
 	sonde_stream_get_info(event->stream, &info);
 	sonde_json_open(json, NULL, '{');
 	if (event->time_ns == SONDE_TIME_MIN)
@@ -166,10 +171,14 @@ static void list_event(const struct sonde_view *view,
 		sonde_json_put_signed(json, "t",
 				      event->time_ns - view->begin_ns);
 	sonde_json_put_unsigned(json, "stream", info.index);
-	put_if_known(json, "cpu", sonde_event_cpu(event));
+	put_if_known(json, "cpu", whose.cpu);
 	sonde_json_put_text(json, "name", sonde_event_name(event));
-	put_if_known(json, "tid", tid);
-	put_procname(view, event, tid, json);
+	put_if_known(json, "tid", whose.tid);
+	if (whose.comm_length)
+		sonde_json_put_bytes(json, "comm", whose.comm,
+				     whose.comm_length);
+	else
+		sonde_json_put_text(json, "comm", NULL);
 	put_fields(view, event, buffer, json);
 	sonde_json_close(json, '}');
 }

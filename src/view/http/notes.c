@@ -26,7 +26,7 @@
 #include "sys/fd.h"
 #include "sys/userdir.h"
 #include "sys/write.h"
-#include "view/http/view.h"
+#include "view/http/parts.h"
 #include "view/index/sidecar.h"
 
 #define HEAD   "sonde notes 1"
@@ -286,6 +286,19 @@ static void tell_notes(const struct sonde_view *view, const struct notes *notes,
 	}
 	sonde_json_close(&json, ']');
 	sonde_json_close(&json, '}');
+}
+
+int sonde_view_each_note(const struct sonde_view *view,
+			 sonde_view_tell_note *tell, void *ctx,
+			 struct sonde_view_error *error)
+{
+	struct notes notes;
+	int err = notebook_open(view, &notes, error);
+
+	for (size_t i = 0; !err && i < notes.nr; i++)
+		tell(ctx, &notes.list[i]);
+	notebook_close(&notes);
+	return err;
 }
 
 int sonde_view_answer_notes(struct sonde_view *view,

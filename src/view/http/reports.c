@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/port.h"
 #include "reader/reader.h"
-#include "view/http/view.h"
+#include "view/http/parts.h"
 #include "view/text/json.h"
 #include "view/text/show.h"
 
@@ -59,11 +59,11 @@ int sonde_view_request_args(struct sonde_view *view,
 	return 0;
 }
 
-/* The report of that name, of the request's span. */
-static int run_named(struct sonde_view *view,
-		     const struct sonde_view_request *request, const char *name,
-		     uint64_t limit, struct sonde_report **ret_report,
-		     struct sonde_view_error *error)
+int sonde_view_run_report(struct sonde_view *view,
+			  const struct sonde_view_request *request,
+			  const char *name, uint64_t limit,
+			  struct sonde_report **ret_report,
+			  struct sonde_view_error *error)
 {
 	const struct sonde_analysis *analysis = sonde_analysis_find(name);
 	struct sonde_analysis_args args;
@@ -105,7 +105,7 @@ int sonde_view_answer_report(struct sonde_view *view,
 	if (!name)
 		return sonde_view_fail(error, -EINVAL,
 				       "name: of which report?");
-	err = run_named(view, request, name, 0, &report, error);
+	err = sonde_view_run_report(view, request, name, 0, &report, error);
 	if (err)
 		return err;
 	sonde_show_json(report, to);
@@ -157,7 +157,8 @@ int sonde_view_answer_table(struct sonde_view *view,
 	struct sonde_report *report;
 	size_t i = 0;
 	bool found;
-	int err = run_named(view, request, name, TABLE_ROWS, &report, error);
+	int err = sonde_view_run_report(view, request, name, TABLE_ROWS,
+					&report, error);
 
 	if (err)
 		return err;

@@ -3,8 +3,7 @@
  * rows.c - the time line: which rows there are, what their pixels show, what a
  * row was doing at a time and why, who woke whom.
  *
- * Ids of rows are their numbers in the index; a process has none of its own
- * states, and 2^31 and its pid as its id.
+ * Ids of rows are their numbers in the index, or those of processes (parts.h).
  */
 #include <endian.h>
 #include <errno.h>
@@ -14,13 +13,11 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "view/http/view.h"
+#include "view/http/parts.h"
 #include "view/index/explain.h"
 #include "view/index/list.h"
 #include "view/index/walk.h"
 
-#define PROCESS_ID   ((uint32_t)1 << 31)
-#define ARROWS_MAX   500
 #define ARROWS_STEPS 200000 /* states looked at for them */
 
 /* ---- which rows there are ---- */
@@ -32,57 +29,6 @@ static const char *const kinds[] = {
 	[SONDE_VIEW_ROW_OWN] = "own",
 };
 
-static void put_one_row(struct sonde_json *json, const struct sonde_view *view,
-			const struct sonde_view_listed *listed, int64_t parent)
-{
-	const struct sonde_view_row *row = listed->row;
-	char name[96];
-
-	sonde_view_row_name(row, name, sizeof(name));
-	sonde_json_open(json, NULL, '{');
-	sonde_json_put_unsigned(json, "id", listed->id);
-	sonde_json_put_text(json, "kind",
-			    kinds[row->kind < SONDE_VIEW_ROW_WITHIN ?
-					  row->kind :
-					  SONDE_VIEW_ROW_WITHIN]);
-	if (parent < 0)
-		sonde_json_put_raw(json, "parent", "null");
-	else
-		sonde_json_put_signed(json, "parent", parent);
-	sonde_json_put_text(json, "name", name);
-	sonde_json_put_signed(json, "pid", listed->pid);
-	sonde_json_put_signed(
-		json, "tid", sonde_view_row_has_thread(row) ? row->number : -1);
-	sonde_json_put_double(json, "busy",
-			      (double)listed->busy /
-				      (double)(view->end_ns - view->begin_ns));
-	sonde_json_close(json, '}');
-}
-
-static void put_process_row(struct sonde_json *json,
-			    const struct sonde_view *view,
-			    const struct sonde_view_listed *first)
-{
-	const struct sonde_view_row *row = first->row;
-	int64_t leader = sonde_view_index_row(
-		view->index, SONDE_VIEW_ROW_THREAD, first->pid);
-	const struct sonde_view_rows *rows = sonde_view_index_rows(view->index);
-
-	if (leader >= 0 && rows->rows[leader].name[0])
-		row = &rows->rows[leader];
-	sonde_json_open(json, NULL, '{');
-	sonde_json_put_unsigned(json, "id", PROCESS_ID | (uint32_t)first->pid);
-	sonde_json_put_text(json, "kind", "process");
-	sonde_json_put_raw(json, "parent", "null");
-	sonde_json_put_text(json, "name", row->name);
-	sonde_json_put_signed(json, "pid", first->pid);
-	sonde_json_put_signed(json, "tid", -1);
-	sonde_json_put_double(json, "busy",
-			      (double)first->all_busy /
-				      (double)(view->end_ns - view->begin_ns));
-	sonde_json_close(json, '}');
-}
-
 /* -1: it is below none. */
 static int64_t parent_of(const struct sonde_view *view,
 			 const struct sonde_view_listed *listed)
@@ -92,9 +38,9 @@ static int64_t parent_of(const struct sonde_view *view,
 	if (listed->of != row)
 		return sonde_view_list_thread(view->index, row);
 	if (sonde_view_row_is_of_process(row))
-		return listed->pid >= 0 ?
-			       (int64_t)(PROCESS_ID | (uint32_t)listed->pid) :
-			       -1;
+		return listed->pid >= 0 ? (int64_t)(SONDE_VIEW_PROCESS |
+						    (uint32_t)listed->pid) :
+					  -1;
 	return row->kind == SONDE_VIEW_ROW_CPU ||
 			       !sonde_view_row_is_of_cpu(row) ?
 		       -1 :
@@ -102,20 +48,100 @@ static int64_t parent_of(const struct sonde_view *view,
 					    row->number);
 }
 
-static void put_rows(const struct sonde_view *view,
-		     const struct sonde_view_listed *list, size_t nr, FILE *to)
+static void tell_one_row(const struct sonde_view *view,
+			 const struct sonde_view_listed *listed,
+			 sonde_view_tell_row *tell, void *ctx)
 {
-	struct sonde_json json = sonde_view_json(to);
+	const struct sonde_view_row *row = listed->row;
+	char name[96];
+	struct sonde_view_told_row told = {
+		.id = listed->id,
+		.parent = parent_of(view, listed),
+		.row = row,
+		.name = name,
+		.pid = listed->pid,
+		.tid = sonde_view_row_has_thread(row) ? row->number : -1,
+		.busy = listed->busy,
+	};
 
-	sonde_json_open(&json, NULL, '[');
+	sonde_view_row_name(row, name, sizeof(name));
+	tell(ctx, &told);
+}
+
+static void tell_process_row(const struct sonde_view *view,
+			     const struct sonde_view_listed *first,
+			     sonde_view_tell_row *tell, void *ctx)
+{
+	const struct sonde_view_row *row = first->row;
+	int64_t leader = sonde_view_index_row(
+		view->index, SONDE_VIEW_ROW_THREAD, first->pid);
+	const struct sonde_view_rows *rows = sonde_view_index_rows(view->index);
+	struct sonde_view_told_row told = {
+		.id = SONDE_VIEW_PROCESS | (uint32_t)first->pid,
+		.parent = -1,
+		.pid = first->pid,
+		.tid = -1,
+		.busy = first->all_busy,
+	};
+
+	if (leader >= 0 && rows->rows[leader].name[0])
+		row = &rows->rows[leader];
+	told.name = row->name;
+	tell(ctx, &told);
+}
+
+int sonde_view_each_row(const struct sonde_view *view, const char *filter,
+			sonde_view_tell_row *tell, void *ctx)
+{
+	const struct sonde_view_rows *rows = sonde_view_index_lock(view->index);
+	struct sonde_view_listed *list = calloc(rows->nr + 1, sizeof(*list));
+	size_t nr = list ? sonde_view_list(view->index, filter, list) : 0;
+
 	for (size_t i = 0; i < nr; i++) {
 		if (sonde_view_row_is_of_process(list[i].row) &&
 		    list[i].pid >= 0 &&
 		    (i == 0 || list[i - 1].pid != list[i].pid))
-			put_process_row(&json, view, &list[i]);
-		put_one_row(&json, view, &list[i], parent_of(view, &list[i]));
+			tell_process_row(view, &list[i], tell, ctx);
+		tell_one_row(view, &list[i], tell, ctx);
 	}
-	sonde_json_close(&json, ']');
+	sonde_view_index_unlock(view->index);
+	free(list);
+	return list ? 0 : -ENOMEM;
+}
+
+struct putting {
+	const struct sonde_view *view;
+	struct sonde_json json;
+};
+
+static const char *told_kind(const struct sonde_view_row *row)
+{
+	if (!row)
+		return "process";
+	return kinds[row->kind < SONDE_VIEW_ROW_WITHIN ? row->kind :
+							 SONDE_VIEW_ROW_WITHIN];
+}
+
+static void put_told_row(void *ctx, const struct sonde_view_told_row *told)
+{
+	struct putting *putting = ctx;
+	const struct sonde_view *view = putting->view;
+	struct sonde_json *json = &putting->json;
+
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_unsigned(json, "id", told->id);
+	sonde_json_put_text(json, "kind", told_kind(told->row));
+	if (told->parent < 0)
+		sonde_json_put_raw(json, "parent", "null");
+	else
+		sonde_json_put_signed(json, "parent", told->parent);
+	sonde_json_put_text(json, "name", told->name);
+	sonde_json_put_signed(json, "pid", told->pid);
+	sonde_json_put_signed(json, "tid", told->tid);
+	sonde_json_put_double(json, "busy",
+			      (double)told->busy /
+				      (double)(view->end_ns - view->begin_ns));
+	sonde_json_close(json, '}');
 }
 
 /* Of what goes on within threads: the i-th is that of `name` i + 1 in a frame. */
@@ -170,19 +196,16 @@ int sonde_view_answer_rows(struct sonde_view *view,
 			   const struct sonde_view_request *request, FILE *to,
 			   struct sonde_view_error *error)
 {
-	const char *filter = sonde_view_request_text(request, "filter");
-	const struct sonde_view_rows *rows;
-	struct sonde_view_listed *list;
+	struct putting putting = { .view = view, .json = sonde_view_json(to) };
+	int err;
 
 	(void)error;
-	rows = sonde_view_index_lock(view->index);
-	list = calloc(rows->nr + 1, sizeof(*list));
-	if (list)
-		put_rows(view, list, sonde_view_list(view->index, filter, list),
-			 to);
-	sonde_view_index_unlock(view->index);
-	free(list);
-	return list ? 0 : -ENOMEM;
+	sonde_json_open(&putting.json, NULL, '[');
+	err = sonde_view_each_row(view,
+				  sonde_view_request_text(request, "filter"),
+				  put_told_row, &putting);
+	sonde_json_close(&putting.json, ']');
+	return err;
 }
 
 /* ---- pixels ---- */
@@ -340,13 +363,13 @@ static void put_lock_detail(struct sonde_json *json,
 				waiters);
 }
 
-static void put_detail(struct sonde_json *json, const struct sonde_view *view,
-		       const struct sonde_view_row *row,
-		       const struct sonde_view_piece *piece)
+void sonde_view_put_detail(struct sonde_json *json,
+			   const struct sonde_view *view,
+			   const struct sonde_view_row *row,
+			   const struct sonde_view_piece *piece)
 {
 	char text[24];
 
-	sonde_json_open(json, "detail", '{');
 	(void)snprintf(text, sizeof(text), "%" PRIu32, piece->about);
 	if (row->kind == SONDE_VIEW_ROW_LOCK)
 		put_lock_detail(json, view, piece);
@@ -362,7 +385,17 @@ static void put_detail(struct sonde_json *json, const struct sonde_view *view,
 	else if (piece->state == SONDE_VIEW_IRQ ||
 		 piece->state == SONDE_VIEW_SOFTIRQ)
 		sonde_json_put_text(json, "number", text);
-	sonde_json_close(json, '}');
+}
+
+const char *sonde_view_why(const struct sonde_view *view,
+			   const struct sonde_view_row *row,
+			   const struct sonde_view_piece *piece)
+{
+	if (row->kind == SONDE_VIEW_ROW_LOCK)
+		return piece->state ? NULL : "nobody is known to have it then";
+	return sonde_view_is_blocked(piece) ?
+		       sonde_view_index_cause(view->index, piece->about) :
+		       NULL;
 }
 
 /* A row to go to, and when. */
@@ -409,16 +442,16 @@ static void put_at(const struct sonde_view *view,
 
 	if (!sonde_view_rows_at(rows, id, time, &piece))
 		why = "nothing is known of it then";
-	else if (rows->rows[id].kind == SONDE_VIEW_ROW_LOCK)
-		why = piece.state ? NULL : "nobody is known to have it then";
-	else if (sonde_view_is_blocked(&piece))
-		why = sonde_view_index_cause(view->index, piece.about);
+	else
+		why = sonde_view_why(view, &rows->rows[id], &piece);
 	sonde_json_open(&json, NULL, '{');
 	sonde_json_put_unsigned(&json, "row", id);
 	sonde_json_put_signed(&json, "from", piece.begin);
 	sonde_json_put_signed(&json, "to", piece.end);
 	sonde_json_put_unsigned(&json, "state", piece.state);
-	put_detail(&json, view, &rows->rows[id], &piece);
+	sonde_json_open(&json, "detail", '{');
+	sonde_view_put_detail(&json, view, &rows->rows[id], &piece);
+	sonde_json_close(&json, '}');
 	waker = sonde_view_waker(view->index, id, &piece, &woken);
 	put_link(&json, rows, "waker", waker, woken);
 	put_holder(&json, view, rows, id, &piece);
@@ -452,37 +485,36 @@ int sonde_view_answer_at(struct sonde_view *view,
 
 struct arrows {
 	const struct sonde_view *view;
-	struct sonde_view_span span;
-	struct sonde_json json;
+	const struct sonde_view_span *span;
+	sonde_view_tell_arrow *tell;
+	void *ctx;
 	int nr, steps;
 	bool more;
 };
 
-static void put_arrow(struct arrows *arrows, uint32_t row,
-		      const struct sonde_view_piece *piece)
+static void tell_arrow(struct arrows *arrows, uint32_t row,
+		       const struct sonde_view_piece *piece)
 {
 	int64_t waker =
 		sonde_view_index_row(arrows->view->index, SONDE_VIEW_ROW_THREAD,
 				     (int32_t)piece->about);
+	const struct sonde_view_arrow arrow = { piece->begin, (uint32_t)waker,
+						row };
 
 	if (waker < 0)
 		return;
-	if (arrows->nr == ARROWS_MAX) {
+	if (arrows->nr == SONDE_VIEW_ARROWS) {
 		arrows->more = true;
 		return;
 	}
 	arrows->nr++;
-	sonde_json_open(&arrows->json, NULL, '{');
-	sonde_json_put_signed(&arrows->json, "t", piece->begin);
-	sonde_json_put_signed(&arrows->json, "from_row", waker);
-	sonde_json_put_unsigned(&arrows->json, "to_row", row);
-	sonde_json_close(&arrows->json, '}');
+	arrows->tell(arrows->ctx, &arrow);
 }
 
-static void put_row_arrows(struct arrows *arrows,
-			   const struct sonde_view_rows *rows, uint32_t row)
+static void tell_row_arrows(struct arrows *arrows,
+			    const struct sonde_view_rows *rows, uint32_t row)
 {
-	const struct sonde_view_span *span = &arrows->span;
+	const struct sonde_view_span *span = arrows->span;
 	int64_t at = rows->rows[row].begin > span->from ?
 			     rows->rows[row].begin :
 			     span->from;
@@ -494,21 +526,52 @@ static void put_row_arrows(struct arrows *arrows,
 	       sonde_view_walk_at(&walk, at, &piece)) {
 		if (piece.state == SONDE_VIEW_READY && piece.about &&
 		    piece.begin >= span->from)
-			put_arrow(arrows, row, &piece);
+			tell_arrow(arrows, row, &piece);
 		if (++arrows->steps > ARROWS_STEPS)
 			arrows->more = true;
 		at = piece.end;
 	}
 }
 
+bool sonde_view_each_arrow(const struct sonde_view *view, const uint32_t *rows,
+			   size_t nr, const struct sonde_view_span *span,
+			   sonde_view_tell_arrow *tell, void *ctx)
+{
+	struct arrows arrows = {
+		.view = view, .span = span, .tell = tell, .ctx = ctx
+	};
+	const struct sonde_view_rows *all = sonde_view_index_lock(view->index);
+
+	for (size_t i = 0; i < (rows ? nr : all->nr); i++) {
+		uint32_t row = rows ? rows[i] : (uint32_t)i;
+
+		if (row < all->nr &&
+		    all->rows[row].kind == SONDE_VIEW_ROW_THREAD)
+			tell_row_arrows(&arrows, all, row);
+	}
+	sonde_view_index_unlock(view->index);
+	return arrows.more;
+}
+
+static void put_arrow(void *ctx, const struct sonde_view_arrow *arrow)
+{
+	struct sonde_json *json = ctx;
+
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_signed(json, "t", arrow->time);
+	sonde_json_put_unsigned(json, "from_row", arrow->from_row);
+	sonde_json_put_unsigned(json, "to_row", arrow->to_row);
+	sonde_json_close(json, '}');
+}
+
 int sonde_view_answer_arrows(struct sonde_view *view,
 			     const struct sonde_view_request *request, FILE *to,
 			     struct sonde_view_error *error)
 {
-	struct arrows arrows = { .view = view, .json = sonde_view_json(to) };
+	struct sonde_json json = sonde_view_json(to);
 	uint32_t ids[SONDE_VIEW_ROWS_MAX];
-	const struct sonde_view_rows *rows;
-	int err = sonde_view_request_span(view, request, &arrows.span, error);
+	struct sonde_view_span span;
+	int err = sonde_view_request_span(view, request, &span, error);
 	int nr = sonde_view_request_list(request, "rows", SONDE_VIEW_ROWS_MAX,
 					 ids);
 
@@ -517,18 +580,13 @@ int sonde_view_answer_arrows(struct sonde_view *view,
 	if (nr == -EINVAL)
 		return sonde_view_fail(error, nr, "rows: up to %d ids",
 				       SONDE_VIEW_ROWS_MAX);
-	sonde_json_open(&arrows.json, NULL, '[');
-	rows = sonde_view_index_lock(view->index);
-	for (int i = 0; i < nr; i++)
-		if (ids[i] < rows->nr &&
-		    rows->rows[ids[i]].kind == SONDE_VIEW_ROW_THREAD)
-			put_row_arrows(&arrows, rows, ids[i]);
-	sonde_view_index_unlock(view->index);
-	if (arrows.more) {
-		sonde_json_open(&arrows.json, NULL, '{');
-		sonde_json_put_bool(&arrows.json, "more", true);
-		sonde_json_close(&arrows.json, '}');
+	sonde_json_open(&json, NULL, '[');
+	if (sonde_view_each_arrow(view, ids, nr > 0 ? (size_t)nr : 0, &span,
+				  put_arrow, &json)) {
+		sonde_json_open(&json, NULL, '{');
+		sonde_json_put_bool(&json, "more", true);
+		sonde_json_close(&json, '}');
 	}
-	sonde_json_close(&arrows.json, ']');
+	sonde_json_close(&json, ']');
 	return 0;
 }

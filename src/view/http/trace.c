@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "view/http/view.h"
+#include "view/http/parts.h"
 
 /* ---- the trace ---- */
 
@@ -117,15 +117,8 @@ int sonde_view_answer_trace(struct sonde_view *view,
 
 /* ---- the histogram ---- */
 
-struct drawing {
-	struct sonde_view_span span;
-	uint32_t pixels;
-	uint64_t *counts; /* by pixel */
-	bool *lost;
-	bool exact, bytes;
-};
-
-static void mark_lost(const struct sonde_view *view, struct drawing *drawing)
+static void mark_lost(const struct sonde_view *view,
+		      struct sonde_view_histogram *drawing)
 {
 	struct sonde_view_hole hole;
 
@@ -140,7 +133,8 @@ static void mark_lost(const struct sonde_view *view, struct drawing *drawing)
 }
 
 /* The bytes of a packet over its time, while events haven't been counted. */
-static void spread(const struct sonde_view *view, struct drawing *drawing,
+static void spread(const struct sonde_view *view,
+		   struct sonde_view_histogram *drawing,
 		   const struct sonde_packet_info *packet)
 {
 	int64_t first;
@@ -161,7 +155,8 @@ static void spread(const struct sonde_view *view, struct drawing *drawing,
 			packet->content_bits / 8 / (uint64_t)(last - first + 1);
 }
 
-static void draw_packets(const struct sonde_view *view, struct drawing *drawing)
+static void draw_packets(const struct sonde_view *view,
+			 struct sonde_view_histogram *drawing)
 {
 	drawing->bytes = true;
 	for (size_t i = 0; i < sonde_trace_nr_streams(view->trace); i++) {
@@ -176,7 +171,8 @@ static void draw_packets(const struct sonde_view *view, struct drawing *drawing)
 }
 
 /* Event by event: for spans of few. */
-static int draw_events(struct sonde_view *view, struct drawing *drawing)
+static int draw_events(struct sonde_view *view,
+		       struct sonde_view_histogram *drawing)
 {
 	struct sonde_cursor_options options;
 	const struct sonde_event *event;
@@ -201,7 +197,8 @@ static int draw_events(struct sonde_view *view, struct drawing *drawing)
 }
 
 /* Each pixel as the cells say; a cell larger than a pixel is spread evenly. */
-static void draw_cells(const struct sonde_view *view, struct drawing *drawing)
+static void draw_cells(const struct sonde_view *view,
+		       struct sonde_view_histogram *drawing)
 {
 	const struct sonde_view_span *span = &drawing->span;
 	uint64_t before = sonde_view_index_count(view->index, span->from);
@@ -218,7 +215,8 @@ static void draw_cells(const struct sonde_view *view, struct drawing *drawing)
 /* Reading so many events takes some milliseconds. */
 #define FEW_EVENTS 100000
 
-static int draw_histogram(struct sonde_view *view, struct drawing *drawing)
+static int draw_counts(struct sonde_view *view,
+		       struct sonde_view_histogram *drawing)
 {
 	struct sonde_view_progress progress;
 
@@ -236,7 +234,24 @@ static int draw_histogram(struct sonde_view *view, struct drawing *drawing)
 	return 0;
 }
 
-static void put_drawing(const struct drawing *drawing, FILE *to)
+int sonde_view_histogram_draw(struct sonde_view *view,
+			      struct sonde_view_histogram *histogram)
+{
+	histogram->counts =
+		calloc(histogram->pixels, sizeof(*histogram->counts));
+	histogram->lost = calloc(histogram->pixels, sizeof(*histogram->lost));
+	return histogram->counts && histogram->lost ?
+		       draw_counts(view, histogram) :
+		       -ENOMEM;
+}
+
+void sonde_view_histogram_fini(struct sonde_view_histogram *histogram)
+{
+	free(histogram->counts);
+	free(histogram->lost);
+}
+
+static void put_drawing(const struct sonde_view_histogram *drawing, FILE *to)
 {
 	struct sonde_json json = sonde_view_json(to);
 
@@ -260,7 +275,7 @@ int sonde_view_answer_histogram(struct sonde_view *view,
 				const struct sonde_view_request *request,
 				FILE *to, struct sonde_view_error *error)
 {
-	struct drawing drawing = { .exact = false };
+	struct sonde_view_histogram drawing = { .exact = false };
 	int err = sonde_view_request_span(view, request, &drawing.span, error);
 
 	if (!err)
@@ -268,15 +283,11 @@ int sonde_view_answer_histogram(struct sonde_view *view,
 						error);
 	if (err)
 		return err;
-	drawing.counts = calloc(drawing.pixels, sizeof(*drawing.counts));
-	drawing.lost = calloc(drawing.pixels, sizeof(*drawing.lost));
-	err = drawing.counts && drawing.lost ? draw_histogram(view, &drawing) :
-					       -ENOMEM;
+	err = sonde_view_histogram_draw(view, &drawing);
 	if (!err)
 		put_drawing(&drawing, to);
 	else
 		(void)sonde_view_fail(error, err, "%s", strerrordesc_np(-err));
-	free(drawing.counts);
-	free(drawing.lost);
+	sonde_view_histogram_fini(&drawing);
 	return err;
 }
