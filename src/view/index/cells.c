@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "base/search.h"
 
 void sonde_view_cells_init(struct sonde_view_cells *cells, int64_t begin_ns,
 			   int64_t end_ns)
@@ -98,4 +99,33 @@ uint64_t sonde_view_cells_before(const struct sonde_view_cells *cells,
 	return cells->before[cell] +
 	       (uint64_t)((wide)inside * (uint64_t)(time % cells->cell_ns) /
 			  (uint64_t)cells->cell_ns);
+}
+
+static struct sonde_view_mark mark_cell(const struct sonde_view_cells *cells,
+					int64_t cell)
+{
+	return (struct sonde_view_mark){ cell * cells->cell_ns,
+					 cells->before[cell] };
+}
+
+bool sonde_view_cells_mark_event(const struct sonde_view_cells *cells,
+				 uint64_t number,
+				 struct sonde_view_mark *ret_mark)
+{
+	size_t i;
+
+	if (number >= cells->before[SONDE_VIEW_CELLS])
+		return false;
+	SONDE_SEARCH(i, SONDE_VIEW_CELLS, cells->before[i + 1] <= number);
+	*ret_mark = mark_cell(cells, (int64_t)i);
+	return true;
+}
+
+void sonde_view_cells_mark_time(const struct sonde_view_cells *cells,
+				int64_t time, struct sonde_view_mark *ret_mark)
+{
+	int64_t cell = time < 0 ? 0 : time / cells->cell_ns;
+
+	*ret_mark = mark_cell(
+		cells, cell < SONDE_VIEW_CELLS ? cell : SONDE_VIEW_CELLS - 1);
 }

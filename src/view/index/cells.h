@@ -33,4 +33,13 @@ int sonde_view_cells_count(struct sonde_view_cells *cells,
 uint64_t sonde_view_cells_before(const struct sonde_view_cells *cells,
 				 int64_t time);
 
+/* A place to count events from, one by one: the begin of a cell, and how many events
+ * are before it. That of the event of a number, from 0 in the order of time, false:
+ * there is none; that of a time. */
+bool sonde_view_cells_mark_event(const struct sonde_view_cells *cells,
+				 uint64_t number,
+				 struct sonde_view_mark *ret_mark);
+void sonde_view_cells_mark_time(const struct sonde_view_cells *cells,
+				int64_t time, struct sonde_view_mark *ret_mark);
+
 #endif /* VIEW_INDEX_CELLS_H */

@@ -422,6 +422,32 @@ uint64_t sonde_view_index_count(struct sonde_view_index *index, int64_t time)
 	return count;
 }
 
+bool sonde_view_index_mark_event(struct sonde_view_index *index,
+				 uint64_t number,
+				 struct sonde_view_mark *ret_mark)
+{
+	bool found;
+
+	(void)pthread_rwlock_rdlock(&index->lock);
+	found = index->cells &&
+		sonde_view_cells_mark_event(index->cells, number, ret_mark);
+	(void)pthread_rwlock_unlock(&index->lock);
+	return found;
+}
+
+bool sonde_view_index_mark_time(struct sonde_view_index *index, int64_t time,
+				struct sonde_view_mark *ret_mark)
+{
+	bool found;
+
+	(void)pthread_rwlock_rdlock(&index->lock);
+	found = index->cells;
+	if (found)
+		sonde_view_cells_mark_time(index->cells, time, ret_mark);
+	(void)pthread_rwlock_unlock(&index->lock);
+	return found;
+}
+
 const struct sonde_view_rows *
 sonde_view_index_lock(struct sonde_view_index *index)
 {

@@ -58,6 +58,20 @@ void sonde_view_index_progress(struct sonde_view_index *index,
  * spread evenly. 0 while they are not counted. */
 uint64_t sonde_view_index_count(struct sonde_view_index *index, int64_t time);
 
+/* A place to count events from, one by one. */
+struct sonde_view_mark {
+	int64_t time;    /* of no event before it */
+	uint64_t before; /* events that are earlier */
+};
+/* A little before the event of a number, from 0 in the order of time, or before a
+ * time: by a 16,384th of the trace at most. False: there is no such event, or they
+ * are not counted yet. */
+bool sonde_view_index_mark_event(struct sonde_view_index *index,
+				 uint64_t number,
+				 struct sonde_view_mark *ret_mark);
+bool sonde_view_index_mark_time(struct sonde_view_index *index, int64_t time,
+				struct sonde_view_mark *ret_mark);
+
 /* What is missing. */
 struct sonde_view_hole {
 	int64_t begin, end;

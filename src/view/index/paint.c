@@ -91,8 +91,8 @@ static void draw_row(const struct sonde_view_rows *rows, uint32_t row,
 	}
 }
 
-static bool is_hole_of(const struct sonde_view_row *row,
-		       const struct sonde_view_hole *hole)
+bool sonde_view_hole_is_of(const struct sonde_view_hole *hole,
+			   const struct sonde_view_row *row)
 {
 	if (row->kind == SONDE_VIEW_ROW_OWN)
 		return hole->sources & row->sources;
@@ -112,7 +112,7 @@ static void draw_holes(const struct sonde_view_index *index,
 		uint32_t first;
 		uint32_t last;
 
-		if (!is_hole_of(row, &hole) ||
+		if (!sonde_view_hole_is_of(&hole, row) ||
 		    !sonde_view_hole_pixels(&hole, span, pixels, &first, &last))
 			continue;
 		for (uint32_t x = first; x <= last; x++) {

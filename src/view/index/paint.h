@@ -45,6 +45,10 @@ bool sonde_view_hole_pixels(const struct sonde_view_hole *hole,
 			    const struct sonde_view_span *span, uint32_t pixels,
 			    uint32_t *ret_first, uint32_t *ret_last);
 
+/* Whether what is missing may be the row's. */
+bool sonde_view_hole_is_of(const struct sonde_view_hole *hole,
+			   const struct sonde_view_row *row);
+
 /* Pixels that show the same. */
 struct sonde_view_run {
 	uint16_t x, width;
