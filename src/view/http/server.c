@@ -9,8 +9,12 @@
  *	the host and the origin		403
  *	the URL's form			400, 414
  *	the token			403
+ *	a body's size			413
  *	the method			405
  *	what is asked for		404, 405, 400, 500
+ *
+ * A body is kept only of what is a service's, and then only if all that comes before
+ * is right; any other request is answered before its body is read.
  */
 #include "view/http/server.h"
 
@@ -36,6 +40,7 @@
 
 struct sonde_view_server {
 	struct sonde_view_shown shown;
+	const struct sonde_view_service *service; /* NULL: none */
 	struct MHD_Daemon *daemon;
 	char token[2 * TOKEN_BYTES + 1];
 	char hosts[2][32]; /* what we are called: by number, by name */
@@ -50,6 +55,15 @@ struct reply {
 	size_t size;
 	const struct sonde_view_file *file; /* instead of a body */
 	const char *location;               /* of a redirection */
+};
+
+/* A request, from its first line until its answer has been sent. */
+struct asked {
+	char *url;       /* as it was sent; NULL: no memory */
+	bool is_known;   /* its head has been looked at */
+	bool keeps_body; /* and it is a service's */
+	char *body;      /* a byte longer than `size` */
+	size_t size;
 };
 
 static const struct {
@@ -120,8 +134,8 @@ static int send_reply(struct MHD_Connection *connection,
 	return result;
 }
 
-static void refuse_with(struct reply *reply, unsigned int status,
-			const struct sonde_view_error *error)
+static void refuse_as(struct reply *reply, unsigned int status,
+		      const char *name, const struct sonde_view_error *error)
 {
 	FILE *to;
 
@@ -132,7 +146,7 @@ static void refuse_with(struct reply *reply, unsigned int status,
 		struct sonde_json json = sonde_view_json(to);
 
 		sonde_json_open(&json, NULL, '{');
-		sonde_json_put_text(&json, "error", error->text);
+		sonde_json_put_text(&json, name, error->text);
 		if (error->column)
 			sonde_json_put_unsigned(&json, "at", error->column);
 		else
@@ -144,6 +158,12 @@ static void refuse_with(struct reply *reply, unsigned int status,
 	free(reply->body);
 	*reply = (struct reply){ .status = MHD_HTTP_INTERNAL_SERVER_ERROR,
 				 .type = "text/plain" };
+}
+
+static void refuse_with(struct reply *reply, unsigned int status,
+			const struct sonde_view_error *error)
+{
+	refuse_as(reply, status, "error", error);
 }
 
 __attribute__((format(printf, 3, 4))) static void
@@ -190,8 +210,10 @@ static bool is_our_token(const struct sonde_view_server *server,
 	return !differs;
 }
 
+/* A page's request says its origin if it changes anything; who asks a service is no
+ * browser, and says none. */
 static bool check_who(const struct sonde_view_server *server,
-		      struct MHD_Connection *connection, const char *method,
+		      struct MHD_Connection *connection, bool needs_origin,
 		      struct reply *reply)
 {
 	const char *origin = MHD_lookup_connection_value(
@@ -202,10 +224,44 @@ static bool check_who(const struct sonde_view_server *server,
 					 MHD_HTTP_HEADER_HOST)))
 		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
 				"this is not the host that was asked for");
-	else if (!is_our_origin(server, origin) ||
-		 (!origin && strcmp(method, MHD_HTTP_METHOD_GET) != 0))
+	else if (!is_our_origin(server, origin) || (!origin && needs_origin))
 		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
 				"another page asks, not ours");
+	else
+		return true;
+	return false;
+}
+
+static bool is_for_service(const struct sonde_view_server *server,
+			   const struct sonde_view_request *request)
+{
+	return server->service && !strncmp(request->path, server->service->path,
+					   strlen(server->service->path));
+}
+
+/* All that is before what is asked for. */
+static bool check_request_head(const struct sonde_view_server *server,
+			       struct MHD_Connection *connection,
+			       const char *url, const char *method,
+			       struct sonde_view_request *request,
+			       struct reply *reply)
+{
+	int err = sonde_view_request_parse(request, url);
+	bool needs_origin = strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+			    (err || !is_for_service(server, request));
+
+	if (!check_who(server, connection, needs_origin, reply))
+		return false;
+	if (err)
+		refuse_in_words(reply,
+				err == -E2BIG ? MHD_HTTP_URI_TOO_LONG :
+						MHD_HTTP_BAD_REQUEST,
+				"the URL is %s",
+				err == -E2BIG ? "too long" : "malformed");
+	else if (!is_our_token(server, request->token))
+		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
+				"the token is not this server's: open the URL "
+				"that it printed");
 	else
 		return true;
 	return false;
@@ -291,27 +347,36 @@ static void find_answer(struct sonde_view_server *server, bool is_post,
 				"there is no such page");
 }
 
-static void answer_url(struct sonde_view_server *server, const char *url,
-		       const char *method, struct sonde_view_request *request,
-		       struct reply *reply)
+static void ask_service(struct sonde_view_server *server,
+			const struct sonde_view_call *call, struct reply *reply)
+{
+	struct sonde_view_error error = { .column = 0 };
+	FILE *to = open_memstream(&reply->body, &reply->size);
+
+	reply->type = "application/json";
+	reply->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+	if (to) {
+		reply->status = server->service->answer(server->service->ctx,
+							call, to, &error);
+		if (fclose(to))
+			reply->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+	}
+	if (reply->status >= MHD_HTTP_BAD_REQUEST)
+		refuse_as(reply, reply->status, "title", &error);
+}
+
+static void answer_page(struct sonde_view_server *server,
+			const struct asked *asked, const char *method,
+			const struct sonde_view_request *request,
+			struct reply *reply)
 {
 	bool is_post = !strcmp(method, MHD_HTTP_METHOD_POST);
-	int err = sonde_view_request_parse(request, url);
 
-	if (err)
-		refuse_in_words(reply,
-				err == -E2BIG ? MHD_HTTP_URI_TOO_LONG :
-						MHD_HTTP_BAD_REQUEST,
-				"the URL is %s",
-				err == -E2BIG ? "too long" : "malformed");
-	else if (!is_our_token(server, request->token))
-		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
-				"the token is not this server's: open the URL "
-				"that it printed");
-	else if (!is_post && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+	if (!is_post && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
 		refuse_in_words(reply, MHD_HTTP_METHOD_NOT_ALLOWED,
 				"only GET and POST are answered");
-	else if (!*request->path && url[strlen(request->token) + 1] != '/') {
+	else if (!*request->path &&
+		 asked->url[strlen(request->token) + 1] != '/') {
 		refuse_in_words(reply, MHD_HTTP_MOVED_PERMANENTLY,
 				"it is a directory");
 		reply->location = server->url;
@@ -319,23 +384,77 @@ static void answer_url(struct sonde_view_server *server, const char *url,
 		find_answer(server, is_post, request, reply);
 }
 
-/* The URL as it was sent, which the handler is given as *connection_memory. */
+static void answer_asked(struct sonde_view_server *server,
+			 const struct asked *asked, const char *method,
+			 const struct sonde_view_request *request,
+			 struct reply *reply)
+{
+	if (!is_for_service(server, request)) {
+		answer_page(server, asked, method, request, reply);
+	} else if (asked->size > SONDE_VIEW_BODY) {
+		refuse_in_words(reply, MHD_HTTP_CONTENT_TOO_LARGE,
+				"the request is too long");
+	} else {
+		const struct sonde_view_call call = {
+			.method = method,
+			.path = request->path + strlen(server->service->path),
+			.request = request,
+			.body = asked->body ? asked->body : "",
+			.body_size = asked->body ? asked->size : 0,
+		};
+
+		ask_service(server, &call, reply);
+	}
+}
+
+/* More of a body. What is too long is counted, and not kept. */
+static enum MHD_Result keep_body(struct asked *asked, const char *bytes,
+				 size_t size)
+{
+	size_t before = asked->size;
+	char *body;
+
+	if (!asked->keeps_body || before > SONDE_VIEW_BODY)
+		return MHD_YES;
+	asked->size += size;
+	if (asked->size > SONDE_VIEW_BODY)
+		return MHD_YES;
+	body = realloc(asked->body, asked->size + 1);
+	if (!body)
+		return MHD_NO;
+	memcpy(body + before, bytes, size);
+	body[asked->size] = 0;
+	asked->body = body;
+	return MHD_YES;
+}
+
+/* What the handler is given as *connection_memory. */
 static void *keep_url(void *memory, const char *url,
 		      struct MHD_Connection *connection)
 {
+	struct asked *asked = calloc(1, sizeof(*asked));
+
 	(void)memory;
 	(void)connection;
-	return strdup(url);
+	if (asked)
+		asked->url = strdup(url);
+	return asked;
 }
 
 static void forget_url(void *memory, struct MHD_Connection *connection,
 		       void **connection_memory,
 		       enum MHD_RequestTerminationCode why)
 {
+	struct asked *asked = *connection_memory;
+
 	(void)memory;
 	(void)connection;
 	(void)why;
-	free(*connection_memory);
+	if (asked) {
+		free(asked->url);
+		free(asked->body);
+	}
+	free(asked);
 	*connection_memory = NULL;
 }
 
@@ -346,25 +465,36 @@ answer_request(void *memory, struct MHD_Connection *connection,
 	       const char *body, size_t *body_size, void **connection_memory)
 {
 	struct sonde_view_server *server = memory;
+	struct asked *asked = *connection_memory;
 	struct sonde_view_request *request;
 	struct reply reply = { .status = 0 };
+	bool is_right;
 
 	(void)path;
 	(void)version;
-	(void)body;
-	/* A body is read to its end and not looked at. */
+	if (!asked || !asked->url)
+		return MHD_NO;
 	if (*body_size) {
+		size_t size = *body_size;
+
 		*body_size = 0;
-		return MHD_YES;
+		return keep_body(asked, body, size);
 	}
 	request = malloc(sizeof(*request));
-	if (!request || !*connection_memory) {
-		free(request);
+	if (!request)
 		return MHD_NO;
-	}
-	if (check_who(server, connection, method, &reply))
-		answer_url(server, *connection_memory, method, request, &reply);
+	is_right = check_request_head(server, connection, asked->url, method,
+				      request, &reply);
+	if (is_right && !asked->is_known && is_for_service(server, request) &&
+	    strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+		asked->keeps_body = true;
+	else if (is_right)
+		answer_asked(server, asked, method, request, &reply);
 	free(request);
+	if (asked->keeps_body && !asked->is_known) {
+		asked->is_known = true;
+		return MHD_YES;
+	}
 	return send_reply(connection, &reply);
 }
 
@@ -421,7 +551,11 @@ int sonde_view_server_start(const struct sonde_view_config *config,
 
 	if (!server)
 		return -ENOMEM;
+	server->service = config->service;
 	err = sonde_view_shown_start(&server->shown, config);
+	if (!err && server->service)
+		err = server->service->begin(server->service->ctx,
+					     &server->shown);
 	if (!err)
 		err = make_token(server);
 	if (!err)
@@ -443,6 +577,8 @@ void sonde_view_server_stop(struct sonde_view_server *server)
 	if (!server)
 		return;
 	sonde_view_shown_stop(&server->shown);
+	if (server->service)
+		server->service->stop(server->service->ctx);
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
 	sonde_view_shown_fini(&server->shown);

@@ -13,11 +13,40 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <sonde/trace.h>
 
 struct sonde_view_server;
 struct sonde_view_rules;
+
+struct sonde_view_shown;
+struct sonde_view_error;
+struct sonde_view_request;
+
+/* What is answered besides pages, to whoever knows the token, below a path of its own:
+ * programs that are no browsers, and may send what they ask in a body. */
+struct sonde_view_call {
+	const char *method; /* as it came, such as "GET" */
+	const char *path;   /* behind the service's */
+	const struct sonde_view_request *request;
+	const char *body; /* "" if there is none */
+	size_t body_size;
+};
+struct sonde_view_service {
+	const char *path; /* "tsp/api/" */
+	/* `shown` is what pages are shown, until the server ends. 0, or a negative
+	 * errno: the server doesn't start. */
+	int (*begin)(void *ctx, struct sonde_view_shown *shown);
+	/* Writes JSON, and returns HTTP's status; of errors `error` has the words. Many
+	 * threads may call it. */
+	unsigned int (*answer)(void *ctx, const struct sonde_view_call *call,
+			       FILE *to, struct sonde_view_error *error);
+	/* Answers under way are to end. */
+	void (*stop)(void *ctx);
+	void *ctx;
+};
+#define SONDE_VIEW_BODY ((size_t)1 << 20) /* bytes at most */
 
 struct sonde_view_config {
 	struct sonde_trace *trace; /* borrowed */
@@ -31,6 +60,7 @@ struct sonde_view_config {
 	bool follow;
 	bool (*refresh)(void *ctx);
 	void *refresh_ctx;
+	const struct sonde_view_service *service; /* borrowed; NULL: none */
 };
 
 /* 0, and it answers; or a negative errno. The config is borrowed until the end. */
