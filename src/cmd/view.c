@@ -21,6 +21,8 @@
 #include "cmd/session.h"
 #include "cmd/view_rows.h"
 #include "view/http/server.h"
+#include "view/tsp/query.h"
+#include "view/tsp/service.h"
 
 static const char usage[] =
 	"sonde view [options] [TRACE...]\n"
@@ -35,6 +37,7 @@ enum option_value {
 	OPTION_LIVE,
 	OPTION_ROWS,
 	OPTION_PLUGIN,
+	OPTION_TSP,
 };
 
 /* clang-format off */
@@ -50,6 +53,8 @@ static const struct sonde_option options[] = {
 	{ "rows", OPTION_ROWS, "FILE", NULL,
 	  "and rows that it declares (default: ~/.config/sonde/rows)" },
 	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_PLUGIN_HELP },
+	{ "tsp", OPTION_TSP, NULL, NULL,
+	  "speak the Trace Server Protocol as well, and print its address" },
 	{ 0 }
 };
 /* clang-format on */
@@ -88,6 +93,11 @@ static int serve_pages(const struct sonde_view_config *config, bool browser,
 			       config->port);
 		return 1;
 	}
+	if (err == -E2BIG) {
+		sonde_complain("view: --tsp shows up to %u traces; give fewer",
+			       SONDE_VIEW_TSP_TRACES);
+		return 1;
+	}
 	if (err) {
 		sonde_complain("view: port %u: %s%s", config->port,
 			       strerrordesc_np(-err),
@@ -97,6 +107,8 @@ static int serve_pages(const struct sonde_view_config *config, bool browser,
 		return 1;
 	}
 	(void)printf("%s\n", sonde_view_server_url(server));
+	if (config->service)
+		(void)printf("%stsp/api\n", sonde_view_server_url(server));
 	(void)fflush(stdout);
 	if (browser)
 		open_browser(sonde_view_server_url(server));
@@ -176,7 +188,7 @@ static int serve_session(char *name, struct sonde_view_config *config,
 
 struct view_words {
 	const char *port, *live, *rows, *plugin;
-	bool no_browser;
+	bool no_browser, tsp;
 };
 
 static int view_serve(int argc, char **argv, struct sonde_view_config *config,
@@ -197,6 +209,27 @@ static int view_serve(int argc, char **argv, struct sonde_view_config *config,
 			open_and_serve(paths, nr, config, !words->no_browser);
 }
 
+static int view_with_tsp(int argc, char **argv,
+			 struct sonde_view_config *config,
+			 const struct view_words *words)
+{
+	struct sonde_view_tsp tsp;
+	const struct sonde_view_service service =
+		sonde_view_tsp_service(&tsp, SONDE_VERSION, config);
+	int status;
+
+	if (words->tsp && !sonde_view_tsp_able()) {
+		sonde_complain("view: --tsp: this sonde was built without "
+			       "json-c, which reads what clients ask");
+		return 1;
+	}
+	config->service = words->tsp ? &service : NULL;
+	status = view_serve(argc, argv, config, words);
+	config->service = NULL;
+	sonde_view_tsp_fini(&tsp);
+	return status;
+}
+
 static int view_with_rules(int argc, char **argv,
 			   struct sonde_view_config *config,
 			   const struct view_words *words)
@@ -207,7 +240,7 @@ static int view_with_rules(int argc, char **argv,
 
 	config->rules = rules.nr || rules.nr_plugins ? &rules : NULL;
 	if (!status)
-		status = view_serve(argc, argv, config, words);
+		status = view_with_tsp(argc, argv, config, words);
 	sonde_view_rules_fini(&rules);
 	return status;
 }
@@ -223,6 +256,7 @@ static int view_run(int argc, char **argv)
 		{ OPTION_LIVE, .value = &words.live },
 		{ OPTION_ROWS, .value = &words.rows },
 		{ OPTION_PLUGIN, .value = &words.plugin },
+		{ OPTION_TSP, .flag = &words.tsp },
 		{ 0 },
 	};
 	uint64_t number = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// harness.mjs - runs tests of the page in one browser, each in a page of its own:
-// a test is a function whose name is the claim. Prints as tests/harness.py does.
+// harness.mjs - runs tests of the page in one browser, each in a page of its own, or
+// without any: a test is a function whose name is the claim. Prints as
+// tests/harness.py does.
 import { chromium } from "playwright-core";
 
 const TESTS = [];
@@ -33,9 +34,9 @@ export function until(page, condition, argument) {
 }
 
 async function one({ claim, run }, browser) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
+  const page = await browser?.newPage({ viewport: { width: 1280, height: 720 } });
   const faults = [];
-  page.on("pageerror", (error) => faults.push(error.message));
+  page?.on("pageerror", (error) => faults.push(error.message));
   try {
     await run(page);
     equal(faults, [], "errors of scripts");
@@ -45,20 +46,28 @@ async function one({ claim, run }, browser) {
     console.log(`FAIL ${claim}: ${error.message}`);
     return false;
   } finally {
-    await page.close();
+    await page?.close();
   }
 }
 
 /** Runs the tests with one of the words in their claims; all without words. */
 export async function main(words) {
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM,
-                                          args: ["--no-sandbox"] });
+  await all(words, await chromium.launch({ executablePath: process.env.CHROMIUM,
+                                           args: ["--no-sandbox"] }));
+}
+
+/** The same without a browser. */
+export async function plain(words) {
+  await all(words, null);
+}
+
+async function all(words, browser) {
   let passed = 0;
   const wanted = TESTS.filter(({ claim }) => !words.length ||
     words.some((word) => claim.includes(word)));
   for (const each of wanted)
     passed += Number(await one(each, browser));
-  await browser.close();
+  await browser?.close();
   console.log(`${passed} passed, ${wanted.length - passed} failed`);
   process.exit(passed === wanted.length ? 0 : 1);
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run.py FILE.mjs [WORD...] - tests of sonde view's page in a browser: makes the
-traces that they look at, and runs them by node. Says `skip` and why where node,
-its packages (npm ci in this folder) or Chromium are missing."""
+"""run.py FILE.mjs [WORD...] - tests of sonde view's page in a browser, or of what it
+tells other front ends (tsp.mjs): makes the traces that they look at, and runs them by
+node. Says `skip` and why where node, its packages (npm ci in this folder) or Chromium
+are missing."""
 
 import os
 import pathlib
@@ -134,10 +135,11 @@ def main():
         skip("no npm packages: `npm ci` in tests/view")
     build = os.environ["SONDE_BUILD"]
     with scratch() as folder:
-        env = {**os.environ, "CHROMIUM": chromium(),
+        env = {**os.environ,
+               "CHROMIUM": "" if sys.argv[1] == "tsp.mjs" else chromium(),
                "XDG_CACHE_HOME": folder, "XDG_CONFIG_HOME": folder,
                "SONDE": f"{build}/src/cmd/sonde"}
-        if sys.argv[1] == "real.mjs":
+        if sys.argv[1] in ("real.mjs", "tsp.mjs"):
             env.update(traces(pathlib.Path(folder)))
         return subprocess.call(["node", *sys.argv[1:]], env=env, cwd=HERE)
 
