@@ -203,8 +203,10 @@ int sonde_command_prepare(struct sonde_record_options *options,
 	if (!rc)
 		rc = sonde_command_find_preload(options, ret_start->program,
 						ret_start->preload);
-	if (*ret_start->preload)
+	if (*ret_start->preload) {
 		ret_start->config.preload = ret_start->preload;
+		options->session.hooks = ret_start->hooks;
+	}
 	if (!rc)
 		rc = sonde_command_attach_hooks(
 			options, &ret_start->table,

@@ -19,7 +19,9 @@
 
 #include <sonde/abi.h>
 
+#include "base/text.h"
 #include "base/time.h"
+#include "ring/asked.h"
 #include "sys/proc.h"
 #include "sys/regular.h"
 #include "types/desc.h"
@@ -52,6 +54,8 @@ struct sonde_census {
 	const char *rules;
 	size_t rules_size;
 	uint32_t loglevel;
+	const char *asked; /* of the file at hand; NULL: all of it happens */
+	const char *words;
 	uint32_t nr;
 	uint32_t hashes[SONDE_CENSUS_ENOUGH]; /* of what was counted */
 	uint64_t scan_left;
@@ -84,6 +88,8 @@ static void count(struct sonde_census *census, const struct sonde_desc *desc)
 	uint32_t hash = sonde_desc_hash(desc);
 
 	if (is_done(census) || sonde_desc_is_reference(desc) ||
+	    (census->asked &&
+	     !sonde_asked(census->asked, sonde_desc_provider(desc))) ||
 	    !sonde_select(census->rules, census->rules_size, census->loglevel,
 			  sonde_desc_provider(desc), sonde_desc_name(desc),
 			  sonde_desc_loglevel(desc)))
@@ -308,8 +314,11 @@ static void add_mapped(struct sonde_census *census, pid_t pid, const char *path,
 
 	if (n >= (int)sizeof(full) || open_regular(full, &file))
 		return;
+	if (!strcmp(sonde_text_base(path), SONDE_ASKED_LIBRARY))
+		census->asked = census->words;
 	if (file.dev != program->dev || file.ino != program->ino)
 		(void)add_file(census, &file, false);
+	census->asked = NULL;
 	(void)close(file.fd); /* it was only read */
 }
 
@@ -360,6 +369,11 @@ int sonde_census_add_process(struct sonde_census *census, pid_t pid)
 
 /* ---- life ---- */
 
+void sonde_census_ask(struct sonde_census *census, const char *words)
+{
+	census->words = words;
+}
+
 void sonde_census_restart(struct sonde_census *census)
 {
 	census->nr = 0;
@@ -376,6 +390,7 @@ struct sonde_census *sonde_census_new(const char *rules, size_t rules_size,
 	census->rules = rules;
 	census->rules_size = rules_size;
 	census->loglevel = loglevel;
+	census->asked = census->words = NULL;
 	sonde_census_restart(census);
 	return census;
 }

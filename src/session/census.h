@@ -55,6 +55,10 @@ struct sonde_census;
 struct sonde_census *sonde_census_new(const char *rules, size_t rules_size,
 				      uint32_t loglevel);
 
+/* Of our library that is preloaded, only what these words ask for counts
+ * (ring/asked.h); borrowed for good. NULL: all of it. */
+void sonde_census_ask(struct sonde_census *census, const char *words);
+
 /* Forget what was counted. */
 void sonde_census_restart(struct sonde_census *census);
 

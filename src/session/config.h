@@ -155,6 +155,9 @@ struct sonde_session_config {
 	 * session's owner lets them in. */
 	bool has_program;
 	bool has_hooks; /* it is started with libsonde-preload.so */
+	/* What that is told to record (ring/asked.h); NULL: nothing is started
+	 * with it. Borrowed. */
+	const char *hooks;
 	bool attaches;
 	bool lets_in;
 	/* The trace is only for whoever started it: if the front is killed, it

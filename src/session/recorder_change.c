@@ -40,6 +40,8 @@ void sonde_recorder_select(struct sonde_recorder *r, const char *rules,
 	r->setup.loglevel = loglevel;
 	sonde_census_free(r->census);
 	r->census = sonde_census_new(r->rules, size, loglevel);
+	if (r->census)
+		sonde_census_ask(r->census, r->config->session->hooks);
 }
 
 int sonde_recorder_change(struct sonde_recorder *r,

@@ -179,6 +179,21 @@ def calls_are_as_many_as_gcov_counts():
 
 
 @test
+def an_event_takes_12_bytes():
+    # What else the preloaded library could record isn't known, so numbers of
+    # events are short. Packets have some kilobytes of their own.
+    recording, _ = recorded(CALLS)
+    events = 2 * sum(gcov_counts(CALLS).values())
+    size = sum(file.stat().st_size for file in recording.dir.glob("*_cpu*"))
+    check(events > 10000, events)
+    check(12 * events <= size <= 13 * events, (size, events))
+    done = run(SONDE, "stat", "--json", recording.dir)
+    check_equal(done.returncode, 0, done.stderr)
+    check("malloc:" not in done.stdout and "io:" not in done.stdout,
+          done.stdout)
+
+
+@test
 def a_picture_and_a_timeline_have_their_names():
     recording, _ = recorded(CALLS)
     _, rows = functions_of(recording.dir)
