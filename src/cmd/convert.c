@@ -42,11 +42,12 @@
 
 static const char usage[] =
 	"sonde convert [--ctf 1.8|2] [-o DIR] [TRACE]\n"
-	"sonde convert [--ctf 1.8|2] [-o DIR] perf.data\n"
+	"sonde convert [--ctf 1.8|2] [-o DIR] perf.data|uftrace.data\n"
 	"\n"
 	"Copies a trace, with its metadata in another version of the Common\n"
 	"Trace Format. The events' bytes stay the same.\n"
-	"What perf has recorded becomes a trace, which all of Sonde's reports read.\n";
+	"What perf or uftrace has recorded becomes a trace, which all of Sonde's\n"
+	"reports read.\n";
 
 enum option_value {
 	OPTION_CTF = 256,
@@ -55,7 +56,7 @@ enum option_value {
 /* clang-format off */
 static const struct sonde_option options[] = {
 	{ "ctf", OPTION_CTF, "VERSION", "1.8 2",
-	  "2 (default), or 1.8 for a trace that is in it already; of perf's, "
+	  "2 (default), or 1.8 for a trace that is in it already; of others', "
 	  "1.8 is the default" },
 	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
 	  "where to (default: TRACE-ctf2)" },
@@ -661,7 +662,7 @@ const struct sonde_command sonde_command_convert = {
 	.name = "convert",
 	.run = run,
 	.brief = "TRACE",
-	.does = "to CTF 2; perf.data to CTF",
+	.does = "to CTF 2; perf's data to CTF",
 	.usage = usage,
 	.options = options,
 	.notes = "Prints the name of the new directory.\n",

@@ -11,6 +11,7 @@
 
 #include "import/perf.h"
 #include "import/perf_file.h"
+#include "import/uftrace.h"
 #include "sys/regular.h"
 
 /* A regular file, to be read; or -errno. */
@@ -29,7 +30,8 @@ enum sonde_import_kind sonde_import_look(const char *path)
 	ssize_t n;
 
 	if (fd < 0)
-		return SONDE_IMPORT_NONE;
+		return sonde_import_uftrace_is(path) ? SONDE_IMPORT_UFTRACE :
+						       SONDE_IMPORT_NONE;
 	n = pread(fd, first, sizeof(first), 0);
 	(void)close(fd); /* it was only read */
 	return n == sizeof(first) && sonde_import_perf_is(first) ?
@@ -59,10 +61,13 @@ int sonde_import(const char *path, const struct sonde_import_config *config,
 		 struct sonde_import_error *error)
 {
 	struct stat stat;
-	int fd = import_open(path, &stat);
+	int fd;
 	int rc;
 
 	*ret_report = (struct sonde_import_report){ .events = 0 };
+	if (sonde_import_uftrace_is(path))
+		return sonde_import_uftrace(path, config, ret_report, error);
+	fd = import_open(path, &stat);
 	if (fd < 0)
 		return sonde_import_fail(error, fd, "%.200s: %s", path,
 					 strerrordesc_np(-fd));

@@ -7,6 +7,8 @@
  *	perf.c		perf.data: tracepoints as kernel events, samples as those
  *			of --sample, processes, mappings and names as dumps
  *
+ *	uftrace.c	uftrace's data directory: entries and exits of functions
+ *
  * Each format has a parser of its own; output.h is what all of them write by.
  *
  * Accounts: what the other tracer says it has lost is lost in the trace, in the
@@ -25,9 +27,10 @@
 enum sonde_import_kind {
 	SONDE_IMPORT_NONE, /* nothing that we know */
 	SONDE_IMPORT_PERF,
+	SONDE_IMPORT_UFTRACE, /* a directory */
 };
 
-/* By the first bytes of the file at `path`; NONE of what can't be read, too. */
+/* By the first bytes of the file at `path`, or of one in it; NONE of what can't be read, too. */
 enum sonde_import_kind sonde_import_look(const char *path);
 
 /* 0; or -errno with *error, and what was written is to be removed. The report is

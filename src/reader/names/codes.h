@@ -18,8 +18,10 @@
 
 struct sonde_names_code_entry {
 	uint64_t image, begin, end;
-	uint64_t reach;   /* the greatest end up to here, of the image */
-	const char *name; /* of who owns the entries */
+	uint64_t reach; /* the greatest end up to here, of the image */
+	/* Of who owns the entries. */
+	const char *name;
+	const char *module; /* NULL: it was made at run time */
 };
 
 struct sonde_names_codes {

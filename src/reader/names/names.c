@@ -121,12 +121,19 @@ static bool has_samples(const struct sonde_trace *trace,
 	return false;
 }
 
-/* Whether the stream says what was mapped: of programs, or of processes that
- * were sampled. */
+/* In traces that another tracer has recorded there is nothing else. */
+static bool is_code(const struct sonde_event_class *cls)
+{
+	return cls->info.internal && !strcmp(cls->info.name, "sonde:code");
+}
+
+/* Whether the stream says what was where: of programs, or of processes that were
+ * sampled. */
 static bool has_looks(const struct sonde_trace *trace,
 		      const struct sonde_stream *stream)
 {
 	return has_class(stream, is_look) || has_class(stream, is_begin) ||
+	       has_class(stream, is_code) ||
 	       (has_class(stream, is_dumped) &&
 		has_samples(trace, stream->source));
 }
@@ -377,6 +384,7 @@ static int take_compiled(struct sonde_names *names,
 				  sonde_names_event_number(event, "image")),
 		.begin = sonde_names_event_number(event, "begin"),
 		.name = sonde_names_event_text(event, "name", &names->pool),
+		.module = sonde_names_event_text(event, "module", &names->pool),
 	};
 
 	entry.end = entry.begin + sonde_names_event_number(event, "size");
@@ -734,6 +742,7 @@ static const struct sonde_name *compiled_name(struct sonde_names *names,
 	struct sonde_key key;
 	struct sonde_name *name;
 	struct entry *entry;
+	const char *module;
 	char text[TEXT_MAX];
 
 	/* A file, of whatever name, was there. */
@@ -751,12 +760,13 @@ static const struct sonde_name *compiled_name(struct sonde_names *names,
 	name = sonde_pool_get(&names->pool, 1, sizeof(*name));
 	if (!name)
 		return NULL;
-	(void)snprintf(text, sizeof(text), "%s in [jit]", code->name);
+	module = code->module ? code->module : "[jit]";
+	(void)snprintf(text, sizeof(text), "%s in %s", code->name, module);
 	*name = (struct sonde_name){
 		.text = keep(names, text),
 		.function = code->name,
 		.file = "",
-		.module = "[jit]",
+		.module = module,
 		.lack = "",
 	};
 	entry->name = name;
