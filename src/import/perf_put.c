@@ -14,29 +14,14 @@
 #include "base/port.h"
 #include "base/text.h"
 #include "source/callstacks.h"
-#include "source/statedump/events.h"
+#include "source/sample/events.h"
 #include "types/build.h"
 
-#define NS_PER_S     1000000000u
-#define NAME_BYTES   200u
-#define OTHER_BYTES  16u
-#define SAMPLE_BYTES 12u
-#define BEGAN_BYTES  8u
-#define PUT_BYTES    (SONDE_OUT_BLOCK_BYTES - SONDE_PACKER_HEAD_MAX)
-
-/* As src/source/sample/source.c numbers them; its mapping is where
- * statedump/events.h emits it. */
-enum perf_put_sample {
-	PUT_SAMPLE = 1,
-	PUT_STACK,
-	PUT_STACKS_LOST,
-	PUT_BEGAN,
-	PUT_MAPPING,
-	PUT_NR_SAMPLES,
-};
-
-_Static_assert((int)PUT_MAPPING == 1 + (int)SONDE_STATEDUMP_MAPPING,
-	       "one emitter");
+#define NS_PER_S      1000000000u
+#define NAME_BYTES    200u
+#define OTHER_BYTES   16u
+#define PUT_ID(event) (1u + (event)) /* in the samples' class */
+#define PUT_BYTES     (SONDE_OUT_BLOCK_BYTES - SONDE_PACKER_HEAD_MAX)
 
 enum perf_put_class {
 	PUT_TRACEPOINTS,
@@ -139,13 +124,6 @@ static int perf_put_classes(struct sonde_import_perf_put *put)
 	return rc;
 }
 
-static void perf_put_describe_sample(struct sonde_build *build)
-{
-	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
-	sonde_build_int(build, "stack", 32, 0);
-	sonde_build_int(build, "period", 32, 0);
-}
-
 static void perf_put_describe_other(struct sonde_build *build)
 {
 	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
@@ -153,50 +131,37 @@ static void perf_put_describe_other(struct sonde_build *build)
 	sonde_build_int(build, "period", 64, 0);
 }
 
-static void perf_put_describe_began(struct sonde_build *build)
+/* Samples have the ids 1, 2 ... in the order of source/sample/events.h. */
+static int perf_put_describe_samples(struct sonde_import_perf_put *put)
 {
-	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
-	sonde_build_int(build, "parent", 32, SONDE_FIELD_SIGNED);
+	uint64_t room[SONDE_DESC_MAX / 8];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < SONDE_SAMPLE_NR_EVENTS; i++) {
+		rc = sonde_sample_describe((enum sonde_sample_event)i, room);
+		if (!rc)
+			rc = sonde_import_output_event(
+				put->output, PUT_SAMPLES,
+				++put->nr_ids[PUT_SAMPLES], (const void *)room);
+	}
+	return rc;
 }
 
-/* The next id of the samples' class. */
-static int perf_put_describe(struct sonde_import_perf_put *put,
-			     const char *provider, const char *name,
-			     void (*describe)(struct sonde_build *build))
+/* The next id of the samples' class, for what perf calls `name`. */
+static int perf_put_describe_event(struct sonde_import_perf_put *put,
+				   const char *name)
 {
 	uint64_t room[SONDE_DESC_MAX / 8];
 	struct sonde_build build;
 	int rc;
 
-	sonde_build_begin(&build, room, provider, name, SONDE_INFO);
-	describe(&build);
+	sonde_build_begin(&build, room, "perf", name, SONDE_INFO);
+	perf_put_describe_other(&build);
 	rc = sonde_build_end(&build);
 	return rc ? rc :
 		    sonde_import_output_event(put->output, PUT_SAMPLES,
 					      ++put->nr_ids[PUT_SAMPLES],
 					      (const void *)room);
-}
-
-static int perf_put_describe_samples(struct sonde_import_perf_put *put)
-{
-	static const struct {
-		const char *name;
-		void (*describe)(struct sonde_build *build);
-	} events[] = {
-		[PUT_SAMPLE - 1] = { "sample", perf_put_describe_sample },
-		[PUT_STACK - 1] = { "stack", sonde_callstacks_describe },
-		[PUT_STACKS_LOST - 1] = { "stacks_lost",
-					  sonde_callstacks_describe_lost },
-		[PUT_BEGAN - 1] = { "began", perf_put_describe_began },
-		[PUT_MAPPING - 1] = { "mapping",
-				      sonde_statedump_describe_mapping },
-	};
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < SONDE_ARRAY_SIZE(events); i++)
-		rc = perf_put_describe(put, "sonde", events[i].name,
-				       events[i].describe);
-	return rc;
 }
 
 static int perf_put_describe_dump(struct sonde_import_perf_put *put)
@@ -289,7 +254,7 @@ static int perf_put_add_others(struct sonde_import_perf_put *put)
 
 		if (perf_put_is_time(perf, i)) {
 			event->fate = PUT_TIME;
-			event->id = PUT_SAMPLE;
+			event->id = PUT_ID(SONDE_SAMPLE);
 			event->period_ns = perf_put_period(&attr->attr);
 		}
 		if (event->fate != PUT_OTHER ||
@@ -297,8 +262,7 @@ static int perf_put_add_others(struct sonde_import_perf_put *put)
 		    put->nr_ids[PUT_SAMPLES] == SONDE_LARGE_ESCAPE - 1)
 			continue;
 		perf_put_name(attr, i, name, sizeof(name));
-		rc = perf_put_describe(put, "perf", name,
-				       perf_put_describe_other);
+		rc = perf_put_describe_event(put, name);
 		event->id = put->nr_ids[PUT_SAMPLES];
 	}
 	return rc;
@@ -439,8 +403,8 @@ static void perf_put_tell_stacks(struct sonde_import_perf_put *put)
 {
 	struct sonde_import_stream **stream = &put->stacks_stream;
 	struct sonde_callstacks_target target = {
-		.stack_id = PUT_STACK,
-		.lost_id = PUT_STACKS_LOST,
+		.stack_id = PUT_ID(SONDE_SAMPLE_STACK),
+		.lost_id = PUT_ID(SONDE_SAMPLE_STACKS_LOST),
 	};
 
 	if (!*stream)
@@ -474,10 +438,10 @@ static void perf_put_time(struct sonde_import_perf_put *put,
 		perf_put_stack(put),
 		by_itself ? (uint32_t)record->period : event->period_ns,
 	};
-	uint8_t *at = sonde_out_event(out, event->id, SAMPLE_BYTES);
+	uint8_t *at = sonde_out_event(out, event->id, SONDE_SAMPLE_BYTES);
 
 	if (at)
-		memcpy(at, words, SAMPLE_BYTES);
+		memcpy(at, words, SONDE_SAMPLE_BYTES);
 }
 
 static void perf_put_other(struct sonde_import_perf_put *put,
@@ -579,10 +543,11 @@ static void perf_put_began(struct sonde_import_perf_put *put,
 			   struct sonde_out *out)
 {
 	const int32_t numbers[2] = { put->parsed.pid, put->parsed.parent };
-	uint8_t *at = sonde_out_event(out, PUT_BEGAN, BEGAN_BYTES);
+	uint8_t *at = sonde_out_event(out, PUT_ID(SONDE_SAMPLE_BEGAN),
+				      SONDE_SAMPLE_BEGAN_BYTES);
 
 	if (at)
-		memcpy(at, numbers, BEGAN_BYTES);
+		memcpy(at, numbers, SONDE_SAMPLE_BEGAN_BYTES);
 }
 
 static int perf_put_named(struct sonde_import_perf_put *put,

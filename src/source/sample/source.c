@@ -36,32 +36,16 @@
 #include "base/hex.h"
 #include "base/port.h"
 #include "source/callstacks.h"
+#include "source/sample/events.h"
 #include "source/sample/perf.h"
 #include "source/source.h"
-#include "source/statedump/events.h"
 #include "source/timing.h"
 #include "sys/cpus.h"
 #include "sys/textfile.h"
-#include "types/build.h"
 #include "types/desc.h"
 
 #define SAMPLE_CPUS_MAX  8192u
-#define SAMPLE_BYTES     12u
-#define SAMPLE_BEGAN     8u
 #define SAMPLE_OUT_BYTES (16ull << 20) /* of a stream, not yet written */
-
-/* The mapping's is where statedump/events.h emits it. */
-enum sample_event {
-	SAMPLE_EVENT,
-	SAMPLE_STACK_EVENT,
-	SAMPLE_LOST_EVENT,
-	SAMPLE_BEGAN_EVENT,
-	SAMPLE_MAPPING_EVENT,
-	SAMPLE_NR_EVENTS,
-};
-
-_Static_assert((int)SAMPLE_MAPPING_EVENT == (int)SONDE_STATEDUMP_MAPPING,
-	       "one emitter");
 
 struct sample_cpu {
 	struct sonde_perf_ring ring;
@@ -72,7 +56,7 @@ struct sample_cpu {
 struct sample {
 	struct sonde_source base; /* first */
 	struct sonde_source_config config;
-	struct sonde_desc *descs[SAMPLE_NR_EVENTS];
+	struct sonde_desc *descs[SONDE_SAMPLE_NR_EVENTS];
 	bool no_kernel;
 	uint32_t nr_cpus;
 	struct sample_cpu *cpus;
@@ -97,44 +81,15 @@ static const struct sample *sample_of_const(const struct sonde_source *base)
 
 /* ---- events ---- */
 
-static void sample_describe(struct sonde_build *build)
-{
-	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
-	sonde_build_int(build, "stack", 32, 0);
-	sonde_build_int(build, "period", 32, 0);
-}
-
-static void sample_describe_began(struct sonde_build *build)
-{
-	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
-	sonde_build_int(build, "parent", 32, SONDE_FIELD_SIGNED);
-}
-
 static int sample_make_descs(struct sample *sample)
 {
-	static const struct {
-		const char *name;
-		void (*describe)(struct sonde_build *build);
-	} events[SAMPLE_NR_EVENTS] = {
-		[SAMPLE_EVENT] = { "sample", sample_describe },
-		[SAMPLE_STACK_EVENT] = { "stack", sonde_callstacks_describe },
-		[SAMPLE_LOST_EVENT] = { "stacks_lost",
-					sonde_callstacks_describe_lost },
-		[SAMPLE_BEGAN_EVENT] = { "began", sample_describe_began },
-		[SAMPLE_MAPPING_EVENT] = { "mapping",
-					   sonde_statedump_describe_mapping },
-	};
 	uint64_t room[SONDE_DESC_MAX / 8];
 	const struct sonde_desc *made = (const void *)room;
 
-	for (size_t i = 0; i < SAMPLE_NR_EVENTS; i++) {
-		struct sonde_build build;
-		int rc;
+	for (size_t i = 0; i < SONDE_SAMPLE_NR_EVENTS; i++) {
+		int rc =
+			sonde_sample_describe((enum sonde_sample_event)i, room);
 
-		sonde_build_begin(&build, room, "sonde", events[i].name,
-				  SONDE_INFO);
-		events[i].describe(&build);
-		rc = sonde_build_end(&build);
 		if (rc)
 			return rc;
 		sample->descs[i] = malloc(made->size);
@@ -148,7 +103,7 @@ static int sample_make_descs(struct sample *sample)
 static uint32_t sample_nr_events(const struct sonde_source *base)
 {
 	(void)base;
-	return SAMPLE_NR_EVENTS;
+	return SONDE_SAMPLE_NR_EVENTS;
 }
 
 static const struct sonde_desc *
@@ -194,10 +149,10 @@ static void sample_put(struct sample *sample, struct sample_cpu *cpu,
 	    record->pid == sample->config.self[1])
 		return;
 	words[1] = sonde_callstacks_keep(sample->stacks, &record->chain);
-	at = sonde_out_event(&cpu->out, SONDE_SOURCE_FIRST_ID + SAMPLE_EVENT,
-			     SAMPLE_BYTES);
+	at = sonde_out_event(&cpu->out, SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE,
+			     SONDE_SAMPLE_BYTES);
 	if (at)
-		memcpy(at, words, SAMPLE_BYTES);
+		memcpy(at, words, SONDE_SAMPLE_BYTES);
 }
 
 static void sample_put_mapping(struct sample_cpu *cpu,
@@ -215,11 +170,11 @@ static void sample_put_began(struct sample_cpu *cpu,
 	const int32_t numbers[2] = { record->pid, record->parent };
 	uint8_t *at =
 		sonde_out_event(&cpu->out,
-				SONDE_SOURCE_FIRST_ID + SAMPLE_BEGAN_EVENT,
-				SAMPLE_BEGAN);
+				SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_BEGAN,
+				SONDE_SAMPLE_BEGAN_BYTES);
 
 	if (at)
-		memcpy(at, numbers, SAMPLE_BEGAN);
+		memcpy(at, numbers, SONDE_SAMPLE_BEGAN_BYTES);
 }
 
 static void sample_take(struct sample *sample, struct sample_cpu *cpu)
@@ -265,8 +220,8 @@ static void sample_tell_stacks(struct sample *sample)
 {
 	const struct sonde_callstacks_target target = {
 		.out = &sample->stacks_out,
-		.stack_id = SONDE_SOURCE_FIRST_ID + SAMPLE_STACK_EVENT,
-		.lost_id = SONDE_SOURCE_FIRST_ID + SAMPLE_LOST_EVENT,
+		.stack_id = SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_STACK,
+		.lost_id = SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_STACKS_LOST,
 	};
 
 	while (sonde_callstacks_tell(&sample->told, sample->stacks,
@@ -457,7 +412,7 @@ static void sample_close(struct sonde_source *base)
 		sonde_out_fini(&sample->cpus[i].out);
 	sonde_out_fini(&sample->stacks_out);
 	sonde_callstacks_fini(&sample->told);
-	for (size_t i = 0; i < SAMPLE_NR_EVENTS; i++)
+	for (size_t i = 0; i < SONDE_SAMPLE_NR_EVENTS; i++)
 		free(sample->descs[i]);
 	free(sample->cpus);
 	free(sample);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * events.c - the events of a sampled recording (events.h).
+ */
+#include "source/sample/events.h"
+
+#include "source/callstacks.h"
+#include "types/build.h"
+
+static void describe_sample(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(build, "stack", 32, 0);
+	sonde_build_int(build, "period", 32, 0);
+}
+
+static void describe_began(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(build, "parent", 32, SONDE_FIELD_SIGNED);
+}
+
+int sonde_sample_describe(enum sonde_sample_event event,
+			  uint64_t room[SONDE_DESC_MAX / 8])
+{
+	static const struct {
+		const char *name;
+		void (*describe)(struct sonde_build *build);
+	} events[SONDE_SAMPLE_NR_EVENTS] = {
+		[SONDE_SAMPLE] = { "sample", describe_sample },
+		[SONDE_SAMPLE_STACK] = { "stack", sonde_callstacks_describe },
+		[SONDE_SAMPLE_STACKS_LOST] = { "stacks_lost",
+					       sonde_callstacks_describe_lost },
+		[SONDE_SAMPLE_BEGAN] = { "began", describe_began },
+		[SONDE_SAMPLE_MAPPING] = { "mapping",
+					   sonde_statedump_describe_mapping },
+	};
+	struct sonde_build build;
+
+	sonde_build_begin(&build, room, "sonde", events[event].name,
+			  SONDE_INFO);
+	events[event].describe(&build);
+	return sonde_build_end(&build);
+}
