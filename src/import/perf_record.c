@@ -257,30 +257,20 @@ static void perf_form_sample(struct perf_form *form,
 	perf_form_u64(form, record->ip);
 }
 
-/* Without the file's numbers, which stand where build ids do; and of the older
- * kind, which has neither numbers nor rights, with zeros there. */
+/* Of the older kind, which has neither the file's numbers nor rights: with zeros
+ * there. */
 static void perf_form_mapped(struct perf_form *form,
 			     const struct sonde_import_perf_piece *piece)
 {
 	static const uint8_t none[32];
 	struct sonde_import_bytes body = piece->body;
-	bool is_old = piece->type == PERF_RECORD_MMAP;
 	const uint8_t *first = sonde_import_bytes_take(&body, 32);
 
-	if (!is_old)
-		(void)sonde_import_bytes_take(&body, 24);
 	if (body.failed)
 		return;
 	perf_form_add(form, first, 32);
-	perf_form_add(form, none, is_old ? 32 : 24);
+	perf_form_add(form, none, sizeof(none));
 	perf_form_add(form, body.at, body.left);
-}
-
-static bool perf_has_numbers(const struct sonde_import_perf_piece *piece)
-{
-	return piece->type == PERF_RECORD_MMAP ||
-	       (piece->type == PERF_RECORD_MMAP2 &&
-		!(piece->misc & PERF_RECORD_MISC_MMAP_BUILD_ID));
 }
 
 bool sonde_import_perf_parse(const struct sonde_import_perf_piece *piece,
@@ -298,7 +288,7 @@ bool sonde_import_perf_parse(const struct sonde_import_perf_piece *piece,
 	/* What they end with may stay: it is behind what is read. */
 	if (piece->type == PERF_RECORD_SAMPLE)
 		perf_form_sample(&form, record);
-	else if (perf_has_numbers(piece))
+	else if (piece->type == PERF_RECORD_MMAP)
 		perf_form_mapped(&form, piece);
 	else
 		perf_form_add(&form, piece->body.at, piece->body.left);

@@ -96,7 +96,7 @@ static bool perf_parse_mapped(const struct perf_mapped *mapped, size_t size,
 	room = size - sizeof(*mapped);
 	if (strnlen(mapped->path, room) == room ||
 	    mapped->bytes > UINT64_MAX - mapped->begin ||
-	    mapped->build_id_bytes > SONDE_PERF_BUILD_ID_MAX)
+	    (has_build_id && mapped->build_id_bytes > SONDE_PERF_BUILD_ID_MAX))
 		return false;
 	/* Of a file: others are "[vdso]", "//anon". */
 	if (mapped->path[0] != '/' || mapped->path[1] == '/')

@@ -140,20 +140,43 @@ static void a_chain_longer_than_its_record_is_refused(void **state)
 	assert_false(parse(&made, &record));
 }
 
-static void make_mapped(struct made *made, const char *path, size_t size)
+/* What stands where build ids do is one, or the file's numbers. */
+static void make_mapped_as(struct made *made, uint16_t misc, uint8_t first,
+			   const char *path, size_t size)
 {
 	const uint32_t who[] = { 7, 8 };
 	const uint64_t where[] = { 0x400000, 0x1000, 0x2000 };
-	const uint8_t build_id[24] = { 20, 0, 0, 0, 0xab };
+	const uint8_t build_id[24] = { first, 0, 0, 0, 0xab };
 	const uint32_t flags[] = { 5, 2 };
 
-	begin(made, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID);
+	begin(made, PERF_RECORD_MMAP2, misc);
 	add(made, who, sizeof(who));
 	add(made, where, sizeof(where));
 	add(made, build_id, sizeof(build_id));
 	add(made, flags, sizeof(flags));
 	add(made, path, size);
 	add_who(made);
+}
+
+static void make_mapped(struct made *made, const char *path, size_t size)
+{
+	make_mapped_as(made, PERF_RECORD_MISC_MMAP_BUILD_ID, 20, path, size);
+}
+
+static void a_file_without_a_build_id_has_a_mapping(void **state)
+{
+	struct sonde_perf_record record;
+	struct made made;
+
+	(void)state;
+	/* On the 254th kind of device. */
+	make_mapped_as(&made, 0, 254, "/bin/ls", 8);
+	assert_true(parse(&made, &record));
+	assert_int_equal(record.kind, SONDE_PERF_MAPPED);
+	assert_int_equal(record.build_id_bytes, 0);
+	make_mapped_as(&made, PERF_RECORD_MISC_MMAP_BUILD_ID, 254, "/bin/ls",
+		       8);
+	assert_false(parse(&made, &record));
 }
 
 static void a_mapping_has_its_file(void **state)
@@ -263,6 +286,7 @@ int main(void)
 		cmocka_unit_test(a_deep_chain_is_cut),
 		cmocka_unit_test(a_chain_longer_than_its_record_is_refused),
 		cmocka_unit_test(a_mapping_has_its_file),
+		cmocka_unit_test(a_file_without_a_build_id_has_a_mapping),
 		cmocka_unit_test(a_path_without_an_end_is_refused),
 		cmocka_unit_test(processes_begin_and_threads_do_not),
 		cmocka_unit_test(an_exec_begins_with_nothing),
