@@ -783,6 +783,13 @@ def a_snapshot_can_be_read_by_itself():
     p.end()
 
 
+def run_on(home, last):
+    """Returns when the program has made events behind number `last`: a machine
+    that others keep busy may have had no time for it."""
+    while home.json("status", "night")["events"]["emitted"] <= last:
+        pass
+
+
 @test
 def snapshots_at_full_speed_have_no_gap():
     p = Program(program())
@@ -792,6 +799,7 @@ def snapshots_at_full_speed_have_no_gap():
         p.do("run")
         last = 0
         for _ in range(5):
+            run_on(home, last)
             trace, events = home.snapshot("night")
             found = numbers(trace)
             # The thread may move between CPUs, whose rings are of one size:
@@ -804,9 +812,8 @@ def snapshots_at_full_speed_have_no_gap():
                 check_equal(held, sorted(held), f"order on CPU {cpu}")
             check_equal(len(found), events["recorded"], "recorded")
             check_equal(len(set(found)), len(found), "twice")
-            if not found:
-                continue
-            check(found[-1] > last, "nothing newer")
+            check(found and found[-1] > last,
+                  f"nothing newer than {last}: {found[-3:]}")
             # All that was emitted up to the last one is in the account.
             check(events["recorded"] + events["overwritten"] +
                   events["discarded"] >= found[-1], f"{events}")
