@@ -20,6 +20,7 @@ import urllib.request
 from home import Home
 from machine import KERNEL, LOST, READY, Machine
 from obedient import Program as Obedient, program
+from stories import story, write_trace
 from sonde import ROOT, SONDE, install, pkg_config, run, scratch
 from handmade import Handmade, Layout
 from harness import check, check_equal, main, test
@@ -535,6 +536,22 @@ def latencies_and_tables_are_those_of_reports():
     check_equal(sum(b["count"] for b in got["bins"]), got["count"], "bins")
     check_equal(got["worst"][0]["duration"], got["max"], "worst")
     check(user[0] in (400, 404), f"locks: {user}")
+
+
+@test
+def system_calls_are_those_of_the_report():
+    trace = write_trace(story())
+    calls = json.loads(run(SONDE, "report", "syscalls", "--json",
+                           trace).stdout)["calls"]
+    check(calls, "the trace has no system calls")
+    with view(trace) as server:
+        server.ready()
+        table = server.ask("statistics", by="syscall")
+    names = [column["name"] for column in table["columns"]]
+    at = [names.index(name) for name in ("call", "count", "total")]
+    check_equal([[row[i] for i in at] for row in table["rows"]],
+                [[line["call"], line["count"], line["total_ns"]]
+                 for line in calls], "system calls")
 
 
 @test

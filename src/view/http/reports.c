@@ -151,7 +151,9 @@ int sonde_view_answer_table(struct sonde_view *view,
 			    struct sonde_view_error *error)
 {
 	const char *by = sonde_view_request_text(request, "by");
-	const char *name = by && !strcmp(by, "syscall") ? "syscalls" : "top";
+	bool of_calls = by && !strcmp(by, "syscall");
+	const char *name = of_calls ? "syscalls" : "top";
+	const char *key = of_calls ? "calls" : "top";
 	struct sonde_json json = sonde_view_json(to);
 	struct sonde_section section;
 	struct sonde_report *report;
@@ -164,7 +166,7 @@ int sonde_view_answer_table(struct sonde_view *view,
 		return err;
 	while ((found = sonde_report_section(report, i++, &section)) &&
 	       (section.kind != SONDE_SECTION_TABLE ||
-		strcmp(section.key, name) != 0))
+		strcmp(section.key, key) != 0))
 		;
 	if (!found)
 		section = (struct sonde_section){ .nr_rows = 0 };
