@@ -137,6 +137,19 @@ def each_end_to_end_test_is_run():
         check(f"'{name}'" in text, f"tests/e2e/meson.build lacks {name}")
 
 
+@test
+def each_fuzz_target_is_run_and_has_a_corpus():
+    lists = re.findall(r"^(?:recording|reading)='([^']*)'",
+                       (ROOT / "fuzz/run").read_text(), re.M)
+    targets = sorted(file.stem for file in (ROOT / "fuzz").glob("*.c")
+                     if "int LLVMFuzzerTestOneInput" in file.read_text() and
+                     file.stem != "replay")
+    check_equal(sorted(" ".join(lists).split()), targets, "what fuzz/run has")
+    for target in targets:
+        check(any((ROOT / "fuzz/corpus" / target).glob("*")),
+              f"fuzz/corpus/{target} has nothing")
+
+
 def included(file):
     """What a file of src/ includes of src/, as paths from the top."""
     text = (ROOT / file).read_text()
