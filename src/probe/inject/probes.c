@@ -254,10 +254,10 @@ static bool is_stale(const struct sonde_probes *p, const struct site *site)
 		memcmp(bytes, site->window.bytes, nr) != 0);
 }
 
-static int insn_at(const struct site *site, uint64_t address)
+static int insn_at(const struct sonde_window *window, uint64_t address)
 {
-	for (int i = 0; i < site->window.nr_insns; i++)
-		if (site->window.address + site->window.starts[i] == address)
+	for (int i = 0; i < window->nr_insns; i++)
+		if (window->address + window->starts[i] == address)
 			return i;
 	return -1;
 }
@@ -292,6 +292,26 @@ static int probes_renew(struct sonde_probes *p, struct site *site,
 	return 0;
 }
 
+/* A window that begins at `from` and has the probe's address in it, of a site that
+ * is there or of a new one. -ENOENT: it is an int3 there by now, or has to be one. */
+static int window_through(struct sonde_probes *p,
+			  const struct sonde_probe_spec *spec,
+			  struct sonde_process_error *error,
+			  struct sonde_window *ret_window,
+			  struct site **ret_site)
+{
+	int rc = choose(p, spec->window, spec->address, error, ret_window);
+
+	if (rc)
+		return rc;
+	ret_window->is_idle = spec->is_idle && spec->window == spec->address;
+	*ret_site = site_around(p, ret_window->address);
+	return insn_at(*ret_site ? &(*ret_site)->window : ret_window,
+		       spec->address) < 0 ?
+		       -ENOENT :
+		       0;
+}
+
 static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		    struct sonde_process_error *error, struct site **ret_site,
 		    uint8_t *ret_insn)
@@ -299,15 +319,11 @@ static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 	uint64_t address = spec->address;
 	struct site *site = site_around(p, address);
 	struct sonde_window window = { 0 };
-	int rc;
+	int rc = site ? 0 : -ENOENT;
 
-	if (!site && spec->window) {
-		rc = choose(p, spec->window, address, error, &window);
-		if (rc)
-			return rc;
-		window.is_idle = spec->is_idle && spec->window == address;
-		site = site_around(p, window.address);
-	} else if (!site) {
+	if (rc && spec->window)
+		rc = window_through(p, spec, error, &window, &site);
+	if (rc == -ENOENT) {
 		rc = choose(p, address, 0, error, &window);
 		if (rc)
 			return rc;
@@ -315,11 +331,12 @@ static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		window.is_idle = spec->is_idle;
 		site = site_around(p, address);
 	}
-	rc = site ? probes_renew(p, site, spec, error) :
-		    add_site(p, &window, &site);
+	if (!rc)
+		rc = site ? probes_renew(p, site, spec, error) :
+			    add_site(p, &window, &site);
 	if (rc)
 		return rc;
-	int insn = insn_at(site, address);
+	int insn = insn_at(&site->window, address);
 	if (insn < 0)
 		return explain(error, -EINVAL, address,
 			       "no instruction begins there");
@@ -1072,7 +1089,7 @@ uint64_t sonde_probes_site_of(const struct sonde_probes *p, uint64_t pc)
 uint64_t sonde_probes_copy_of(const struct sonde_probes *p, uint64_t address)
 {
 	const struct site *site = site_around(p, address);
-	int insn = site && site->patched ? insn_at(site, address) : -1;
+	int insn = site && site->patched ? insn_at(&site->window, address) : -1;
 
 	return insn < 0 ? 0 :
 			  site->built->address + site->built->pad.entries[insn];
