@@ -43,7 +43,7 @@ static void take(struct sonde_import_perf *perf,
 	if (!sonde_import_perf_parse(piece, &record, room, &parsed))
 		return;
 	FUZZ_CHECK(parsed.kind != SONDE_PERF_SAMPLE ||
-		   parsed.nr <= SONDE_STACKS_DEPTH_MAX);
+		   parsed.chain.nr <= SONDE_STACKS_DEPTH_MAX);
 	if (parsed.kind == SONDE_PERF_MAPPED)
 		(void)sonde_import_perf_build_id(perf, parsed.mapping.path);
 }

@@ -33,6 +33,15 @@ static inline int fuzz_find_event(void *user, const char *name,
 	return 0;
 }
 
+static inline int fuzz_find_description(void *user, const char *by)
+{
+	struct fuzz_found *found = user;
+
+	FUZZ_CHECK(found->nr_events > 0);
+	fuzz_check_printable(by);
+	return 0;
+}
+
 static inline int fuzz_find_field(void *user, const char *name,
 				  const char *type)
 {
@@ -58,8 +67,11 @@ static inline int fuzz_find_site(void *user, const struct sonde_sdt_site *site)
 static inline struct sonde_list_sink fuzz_sink(struct fuzz_found *found)
 {
 	*found = (struct fuzz_found){ 0 };
-	return (struct sonde_list_sink){ found, fuzz_find_event,
-					 fuzz_find_field, fuzz_find_site };
+	return (struct sonde_list_sink){ .user = found,
+					 .event = fuzz_find_event,
+					 .field = fuzz_find_field,
+					 .described = fuzz_find_description,
+					 .site = fuzz_find_site };
 }
 
 /* All that metadata declare; 0, or the error of reading them, in words. */

@@ -16,7 +16,7 @@
 #define ROWS 3
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static const struct sonde_view_sidecar sidecar = { -1, "view", { 1, 2 } };
+static const struct sonde_view_sidecar sidecar = { -1, "view", { 1, 2 }, NULL };
 
 static void add_states(struct fuzz_input *in, struct sonde_view_build *build)
 {
