@@ -54,17 +54,24 @@ static bool has_agent(pid_t pid, uint64_t agent)
 	return found;
 }
 
+static void forks_add(struct sonde_hooks_forks *forks, pid_t pid,
+		      bool has_hooks)
+{
+	if (forks->nr == SONDE_HOOKS_FORKS_MAX)
+		return;
+	forks->list[forks->nr++] = (struct sonde_hooks_fork){
+		.pid = pid,
+		.start = sonde_process_start(pid),
+		.has_hooks = has_hooks,
+	};
+}
+
 static void forks_look_at(struct sonde_hooks_forks *forks, pid_t pid,
 			  pid_t child, uint64_t agent)
 {
-	if (forks->nr == SONDE_HOOKS_FORKS_MAX || forks_have(forks, child) ||
-	    syscall(SYS_kcmp, pid, child, KCMP_VM, 0, 0) == 0)
-		return;
-	forks->list[forks->nr++] = (struct sonde_hooks_fork){
-		.pid = child,
-		.start = sonde_process_start(child),
-		.has_hooks = has_agent(child, agent),
-	};
+	if (!forks_have(forks, child) &&
+	    syscall(SYS_kcmp, pid, child, KCMP_VM, 0, 0) != 0)
+		forks_add(forks, child, has_agent(child, agent));
 }
 
 static void look_at_children(struct sonde_hooks_forks *forks, pid_t pid,
@@ -90,8 +97,11 @@ void sonde_hooks_forks_look(struct sonde_hooks_forks *forks, pid_t pid,
 			look_at_children(forks, forks->list[i].pid, agent);
 }
 
-void sonde_hooks_forks_forget(struct sonde_hooks_forks *forks, pid_t pid)
+void sonde_hooks_forks_forget(struct sonde_hooks_forks *forks, pid_t pid,
+			      uint64_t agent)
 {
+	if (!forks_have(forks, pid) && has_agent(pid, agent))
+		forks_add(forks, pid, false);
 	for (size_t i = 0; i < forks->nr; i++)
 		if (forks->list[i].pid == pid && lives_on(&forks->list[i]))
 			forks->list[i].has_hooks = false;

@@ -38,8 +38,10 @@ struct sonde_hooks_forks {
 void sonde_hooks_forks_look(struct sonde_hooks_forks *forks, pid_t pid,
 			    uint64_t agent);
 
-/* One of them gets hooks of its own. */
-void sonde_hooks_forks_forget(struct sonde_hooks_forks *forks, pid_t pid);
+/* One gets hooks of its own: if it is one of them, whether it was looked at
+ * before or not, it isn't told of. */
+void sonde_hooks_forks_forget(struct sonde_hooks_forks *forks, pid_t pid,
+			      uint64_t agent);
 
 /* Takes the jumps out of those that live. How many have them still, and why the
  * last of them. */

@@ -816,7 +816,9 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 			hooks->config.say(hooked->plan->notes[i]);
 	say_traced(hooks, hooked);
 	for (size_t i = 0; i < hooks->nr; i++)
-		sonde_hooks_forks_forget(&hooks->list[i]->forks, pid);
+		sonde_hooks_forks_forget(
+			&hooks->list[i]->forks, pid,
+			sonde_process_agent_inode(hooks->list[i]->process));
 	hooks->list[hooks->nr++] = hooked;
 	return 0;
 }
