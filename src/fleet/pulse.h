@@ -44,8 +44,8 @@ struct sonde_fleet_pulse_news {
 	uint64_t lacking;
 };
 
-/* `host` NULL, as before anything is shipped: nothing is said. 0, or an error with words in *ret_why; the next one
- * is due as ever. */
+/* `host` NULL, as before anything is shipped: nothing is said. 0, or an error with
+ * words in *ret_why; the next one is due as ever. */
 int sonde_fleet_pulse_say(struct sonde_fleet_pulse *pulse,
 			  enum sonde_net_beat_state state, const char *host,
 			  const struct sonde_fleet_pulse_news *news,

@@ -152,12 +152,9 @@ static int perf_put_describe_event(struct sonde_import_perf_put *put,
 				   const char *name)
 {
 	uint64_t room[SONDE_DESC_MAX / 8];
-	struct sonde_build build;
-	int rc;
+	int rc = sonde_build_whole(room, "perf", name, SONDE_INFO,
+				   perf_put_describe_other);
 
-	sonde_build_begin(&build, room, "perf", name, SONDE_INFO);
-	perf_put_describe_other(&build);
-	rc = sonde_build_end(&build);
 	return rc ? rc :
 		    sonde_import_output_event(put->output, PUT_SAMPLES,
 					      ++put->nr_ids[PUT_SAMPLES],

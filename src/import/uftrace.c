@@ -290,12 +290,8 @@ static int uftrace_describe(struct uftrace_import *import, uint32_t class_id,
 			    void (*describe)(struct sonde_build *build))
 {
 	uint64_t room[SONDE_DESC_MAX / 8];
-	struct sonde_build build;
-	int rc;
+	int rc = sonde_build_whole(room, provider, name, SONDE_INFO, describe);
 
-	sonde_build_begin(&build, room, provider, name, SONDE_INFO);
-	describe(&build);
-	rc = sonde_build_end(&build);
 	return rc ? rc :
 		    sonde_import_output_event(import->output, class_id, id,
 					      (const void *)room);

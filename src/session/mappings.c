@@ -105,12 +105,8 @@ static int add_event(struct sonde_source_known *known, uint32_t event,
 		     void (*describe)(struct sonde_build *build))
 {
 	uint64_t room[SONDE_DESC_MAX / 8];
-	struct sonde_build build;
-	int rc;
+	int rc = sonde_build_whole(room, "sonde", name, SONDE_DEBUG, describe);
 
-	sonde_build_begin(&build, room, "sonde", name, SONDE_DEBUG);
-	describe(&build);
-	rc = sonde_build_end(&build);
 	if (rc)
 		return rc;
 	return known->add(known->ctx, SONDE_SOURCE_FIRST_ID + event,

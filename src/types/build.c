@@ -274,3 +274,14 @@ int sonde_build_end_described(struct sonde_build *build, uint64_t checksum)
 	build->nr_fields |= SONDE_NR_FIELDS_DESCRIBED;
 	return sonde_build_end(build);
 }
+
+int sonde_build_whole(void *room, const char *provider, const char *name,
+		      enum sonde_loglevel level,
+		      void (*describe)(struct sonde_build *build))
+{
+	struct sonde_build build;
+
+	sonde_build_begin(&build, room, provider, name, level);
+	describe(&build);
+	return sonde_build_end(&build);
+}

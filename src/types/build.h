@@ -80,6 +80,11 @@ void sonde_build_struct_end(struct sonde_build *build,
 			    struct sonde_build_struct begun);
 /* 0, -E2BIG (more than a description takes), -EINVAL (bad names). */
 int sonde_build_end(struct sonde_build *build);
+/* All of it at once, whose fields `describe` adds; `room` has SONDE_DESC_MAX bytes,
+ * aligned as a struct sonde_desc. As sonde_build_end(). */
+int sonde_build_whole(void *room, const char *provider, const char *name,
+		      enum sonde_loglevel level,
+		      void (*describe)(struct sonde_build *build));
 /* The same of an event with the checksum of its description in a file. */
 int sonde_build_end_described(struct sonde_build *build, uint64_t checksum);
 

@@ -35,10 +35,7 @@ int sonde_sample_describe(enum sonde_sample_event event,
 		[SONDE_SAMPLE_MAPPING] = { "mapping",
 					   sonde_statedump_describe_mapping },
 	};
-	struct sonde_build build;
 
-	sonde_build_begin(&build, room, "sonde", events[event].name,
-			  SONDE_INFO);
-	events[event].describe(&build);
-	return sonde_build_end(&build);
+	return sonde_build_whole(room, "sonde", events[event].name, SONDE_INFO,
+				 events[event].describe);
 }

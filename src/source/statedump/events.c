@@ -204,12 +204,9 @@ static int make_desc(size_t i, uint64_t *room, struct sonde_desc **ret_desc)
 {
 	const struct sonde_desc *made = (const void *)room;
 	struct sonde_desc *desc;
-	struct sonde_build build;
-	int rc;
+	int rc = sonde_build_whole(room, GROUP, events[i].name, SONDE_INFO,
+				   events[i].describe);
 
-	sonde_build_begin(&build, room, GROUP, events[i].name, SONDE_INFO);
-	events[i].describe(&build);
-	rc = sonde_build_end(&build);
 	if (rc)
 		return rc;
 	desc = malloc(made->size);
