@@ -34,16 +34,6 @@ static int offcpu_add_stack(void *ctx,
 	return sonde_analysis_tree_add(&stacks->tree, weight->at, sums);
 }
 
-static void offcpu_put_sums(struct sonde_table *table, const uint64_t *sums,
-			    void *ctx)
-{
-	const struct offcpu_stacks *stacks = ctx;
-
-	sonde_table_share(table, 0, sums[0], stacks->ns);
-	sonde_table_int(table, 1, (int64_t)sums[0]);
-	sonde_table_uint(table, 2, sums[1]);
-}
-
 static int offcpu_put_stacks(struct offcpu_stacks *stacks,
 			     struct sonde_report *report)
 {
@@ -60,8 +50,8 @@ static int offcpu_put_stacks(struct offcpu_stacks *stacks,
 		.nr_columns = SONDE_ARRAY_SIZE(columns),
 		.needs = 1,
 		.rows = sonde_analysis_rows(stacks->args, STACK_ROWS),
-		.put = offcpu_put_sums,
-		.ctx = stacks,
+		.put = sonde_analysis_tree_put_times,
+		.ctx = &stacks->ns,
 	};
 	struct sonde_words words = { .args = stacks->args };
 

@@ -200,16 +200,6 @@ static int samples_put_codes(struct samples *samples,
 	return sonde_ranking_add(&ranking, table);
 }
 
-static void samples_put_sums(struct sonde_table *table, const uint64_t *sums,
-			     void *ctx)
-{
-	const struct samples *samples = ctx;
-
-	sonde_table_share(table, 0, sums[0], samples->ns);
-	sonde_table_int(table, 1, (int64_t)sums[0]);
-	sonde_table_uint(table, 2, sums[1]);
-}
-
 static int samples_put_stacks(struct samples *samples,
 			      struct sonde_report *report)
 {
@@ -226,8 +216,8 @@ static int samples_put_stacks(struct samples *samples,
 		.nr_columns = SONDE_ARRAY_SIZE(columns),
 		.needs = 1,
 		.rows = sonde_analysis_rows(samples->args, SAMPLES_ROWS),
-		.put = samples_put_sums,
-		.ctx = samples,
+		.put = sonde_analysis_tree_put_times,
+		.ctx = &samples->ns,
 	};
 
 	return sonde_analysis_tree_put(&samples->tree, &table, report);

@@ -290,6 +290,14 @@ static void put_children(struct showing *showing, uint32_t parent,
 	}
 }
 
+void sonde_analysis_tree_put_times(struct sonde_table *table,
+				   const uint64_t *sums, void *all_ns)
+{
+	sonde_table_share(table, 0, sums[0], *(const uint64_t *)all_ns);
+	sonde_table_int(table, 1, (int64_t)sums[0]);
+	sonde_table_uint(table, 2, sums[1]);
+}
+
 int sonde_analysis_tree_put(const struct sonde_analysis_tree *tree,
 			    const struct sonde_analysis_tree_table *table,
 			    struct sonde_report *report)

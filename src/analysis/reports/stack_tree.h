@@ -64,6 +64,11 @@ struct sonde_analysis_tree_table {
 		"code", "CODE, CALLED BY", SONDE_CELL_TEXT \
 	}
 
+/* Columns 0 to 2, of sums[0] ns and how often they were: their share of
+ * *(const uint64_t *)all_ns, the time, the number. */
+void sonde_analysis_tree_put_times(struct sonde_table *table,
+				   const uint64_t *sums, void *all_ns);
+
 /* 0 or -ENOMEM. Nothing is added where nothing is to be shown. */
 int sonde_analysis_tree_put(const struct sonde_analysis_tree *tree,
 			    const struct sonde_analysis_tree_table *table,
