@@ -375,14 +375,11 @@ const struct sonde_gdb_target_ops sonde_gdb_facade_ops = {
 
 static int facade_open_memory(struct sonde_gdb_facade *facade)
 {
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", facade->pid);
-	facade->memory = open(path, O_RDWR | O_CLOEXEC);
+	facade->memory = sonde_proc_memory(facade->pid, O_RDWR);
 	facade->can_write = facade->memory >= 0;
 	if (facade->memory < 0)
-		facade->memory = open(path, O_RDONLY | O_CLOEXEC);
-	return facade->memory < 0 ? -errno : 0;
+		facade->memory = sonde_proc_memory(facade->pid, O_RDONLY);
+	return facade->memory < 0 ? facade->memory : 0;
 }
 
 int sonde_gdb_facade_new(pid_t pid, char *error, size_t error_size,

@@ -21,6 +21,7 @@
 #include "base/port.h"
 #include "gdb/proxy_parts.h"
 #include "gdb/server_parts.h"
+#include "sys/proc.h"
 
 /* ---- memory ---- */
 
@@ -29,12 +30,9 @@ static ssize_t proxy_read_memory(const struct sonde_gdb_proxy *proxy,
 				 uint64_t address, uint8_t *to, size_t size)
 {
 	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
-	char path[32];
 	ssize_t nr = -1;
-	int fd;
+	int fd = proxy->pid ? sonde_proc_memory(proxy->pid, O_RDONLY) : -1;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)proxy->pid);
-	fd = proxy->pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (fd >= 0) {
 		nr = pread(fd, to, size, (off_t)address);
 		close(fd);

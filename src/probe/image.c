@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "ctf/place.h"
+#include "sys/proc.h"
 
 enum {
 	HEADERS_MAX = 128,
@@ -235,13 +236,11 @@ static int save_into(pid_t pid, int dir)
 	size_t nr = sonde_probe_image_auxv(pid, auxv, sizeof(auxv));
 	char name[SONDE_PROBE_EXE_MAX];
 	char *libraries;
-	char path[64];
 	int rc;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	image.memory = open(path, O_RDONLY | O_CLOEXEC);
+	image.memory = sonde_proc_memory(pid, O_RDONLY);
 	if (image.memory < 0)
-		return -errno;
+		return image.memory;
 	libraries = sonde_probe_image_libraries(&image);
 	(void)close(image.memory);
 	if (!libraries)

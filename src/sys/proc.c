@@ -9,6 +9,7 @@
 #include "sys/proc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
@@ -378,6 +379,16 @@ pid_t sonde_proc_next_child(FILE *children)
 		text[nr++] = (char)c;
 	text[nr] = '\0';
 	return sonde_number_parse(text, INT32_MAX, &pid) ? (pid_t)pid : 0;
+}
+
+int sonde_proc_memory(pid_t pid, int flags)
+{
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 DIR *sonde_proc_dir(pid_t pid, const char *name)

@@ -137,6 +137,10 @@ FILE *sonde_proc_children(pid_t pid, pid_t tid);
 /* The next one; 0 at its end. */
 pid_t sonde_proc_next_child(FILE *children);
 
+/* Its memory, by address: O_RDONLY or O_RDWR. A descriptor that is closed on
+ * exec, or -errno. */
+int sonde_proc_memory(pid_t pid, int flags);
+
 /* The directory NAME of the process; NULL. */
 DIR *sonde_proc_dir(pid_t pid, const char *name);
 /* The next number in such a directory, or in /proc; -1 at its end. */

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,16 +24,9 @@
 #include "probe/inject/inject.h"
 #include "probe/inject/masks.h"
 #include "probe/inject/process_parts.h"
+#include "sys/proc.h"
 
-#define IMAGE_PATH    "/memfd:sonde-agent-image"
-#define IMAGES_MAX    16u /* of one process that are looked at */
-#define SITES_AT_ONCE 64u
-
-/* An agent that is another process's. */
-struct inherited {
-	uint64_t retire, data; /* addresses */
-};
-
+#define IMAGE_PATH "/memfd:sonde-agent-image"
 static bool forked_read(int memory, uint64_t at, void *to, size_t size)
 {
 	return pread(memory, to, size, (off_t)at) == (ssize_t)size;
@@ -64,11 +56,11 @@ static bool has_sites(int memory, uint64_t data)
 	return false;
 }
 
-static bool is_inherited(int memory, uint64_t image, struct inherited *ret)
+static bool is_inherited(int memory, uint64_t image,
+			 struct sonde_process_inherited *ret)
 {
 	struct sonde_image_head ours, head;
-	uint64_t magic = 0;
-	uint64_t mark = 0;
+	uint64_t magic = 0, mark = 0;
 	uint32_t is_parent = 1;
 
 	memcpy(&ours, sonde_agent_image, sizeof(ours));
@@ -87,33 +79,38 @@ static bool is_inherited(int memory, uint64_t image, struct inherited *ret)
 	return is_parent == 0 && has_sites(memory, ret->data);
 }
 
-/* Those that there are. */
-static size_t find_inherited(pid_t pid, struct inherited *ret)
+size_t sonde_process_find_inherited(int memory,
+				    const struct sonde_maps *mappings,
+				    struct sonde_process_inherited *ret)
 {
-	struct sonde_maps mappings = { .nr = 0 };
-	char path[64];
 	size_t nr = 0;
-	int memory;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	memory = open(path, O_RDONLY | O_CLOEXEC);
-	if (memory < 0)
-		return 0;
-	if (sonde_process_mappings(pid, &mappings) == 0)
-		for (size_t i = 0; i < mappings.nr && nr < IMAGES_MAX; i++) {
-			const struct sonde_mapping *m = &mappings.list[i];
+	for (size_t i = 0; i < mappings->nr && nr < SONDE_INHERITED_MAX; i++) {
+		const struct sonde_mapping *m = &mappings->list[i];
 
-			nr += m->offset == 0 &&
-			      strncmp(m->path, IMAGE_PATH,
-				      strlen(IMAGE_PATH)) == 0 &&
-			      is_inherited(memory, m->start, &ret[nr]);
-		}
-	sonde_maps_free(&mappings);
-	close(memory);
+		nr += m->offset == 0 &&
+		      strncmp(m->path, IMAGE_PATH, strlen(IMAGE_PATH)) == 0 &&
+		      is_inherited(memory, m->start, &ret[nr]);
+	}
 	return nr;
 }
 
-static int retire(pid_t pid, const struct inherited *inherited,
+/* Those that there are. */
+static size_t find_inherited(pid_t pid, struct sonde_process_inherited *ret)
+{
+	struct sonde_maps mappings = { .nr = 0 };
+	const int memory = sonde_proc_memory(pid, O_RDONLY);
+	size_t nr = 0;
+
+	if (memory >= 0 && sonde_process_mappings(pid, &mappings) == 0)
+		nr = sonde_process_find_inherited(memory, &mappings, ret);
+	sonde_maps_free(&mappings);
+	if (memory >= 0)
+		close(memory);
+	return nr;
+}
+
+static int retire(pid_t pid, const struct sonde_process_inherited *inherited,
 		  struct sonde_process_error *error)
 {
 	struct sonde_process *process;
@@ -139,7 +136,7 @@ static int retire(pid_t pid, const struct inherited *inherited,
 
 int sonde_process_clear_inherited(pid_t pid, struct sonde_process_error *error)
 {
-	struct inherited list[IMAGES_MAX];
+	struct sonde_process_inherited list[SONDE_INHERITED_MAX];
 	const size_t nr = find_inherited(pid, list);
 	int rc = 0;
 

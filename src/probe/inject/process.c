@@ -18,7 +18,6 @@
 #include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -184,8 +183,6 @@ static int check_process(pid_t pid, struct sonde_process_error *error)
 static int open_files(struct sonde_process *process,
 		      struct sonde_process_error *error)
 {
-	char path[64];
-
 	process->fd = sonde_proc_pidfd(process->pid);
 	if (process->fd < 0) {
 		sonde_process_error_set(
@@ -193,11 +190,8 @@ static int open_files(struct sonde_process *process,
 			(int)process->pid);
 		return process->fd;
 	}
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)process->pid);
-	process->memory_fd = open(path, O_RDWR | O_CLOEXEC);
+	process->memory_fd = sonde_proc_memory(process->pid, O_RDWR);
 	if (process->memory_fd < 0) {
-		const int rc = -errno;
-
 		sonde_process_error_set(
 			error,
 			"process %d may not be looked into: run as root%s",
@@ -205,7 +199,8 @@ static int open_files(struct sonde_process *process,
 			sonde_procfs_yama() > 0 ?
 				", or: sysctl kernel.yama.ptrace_scope=0" :
 				"");
-		return rc == -EACCES ? -EPERM : rc;
+		return process->memory_fd == -EACCES ? -EPERM :
+						       process->memory_fd;
 	}
 	return 0;
 }
