@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: MIT
 """test_realtime.py - `sonde record --realtime`: a thread that makes events has no
 page fault and no system call on account of them, its rings are locked, and where
-the rights for that lack it is said. Counted by getrusage() in the program, and by
-strace."""
+the rights for that lack it is said. Counted by getrusage() in the program, by
+strace, and by the kernel's own events."""
 
 import ctypes
+import json
 import os
 import pathlib
 import re
 import resource
 import shutil
 
+from kernel import why_no_bpf, why_no_tracefs
 from sonde import (SONDE, build, install, record, run, scratch,
                    skip_if_sanitized)
 from harness import Skip, check, check_equal, main, test
@@ -141,6 +143,56 @@ def no_event_makes_a_system_call():
     end = next(i for i, s in enumerate(lines) if '"end' in s)
     own = [s for s in lines[begin + 1:end] if "getrusage" not in s]
     check_equal(own, [], "system calls between the first event and the last")
+
+
+def printed(trace, rule):
+    """Its events that meet the rule, as print --json tells them."""
+    done = run(SONDE, "print", "--json", "-f", rule, trace)
+    check_equal(done.returncode, 0, done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def of_the_kernel(sender):
+    """The kernel's events while the program made its events, recorded with
+    them; and the processes that recorded, told by `sender`."""
+    looks = ('for pid in $(cat /proc/$PPID/task/*/children); do '
+             '[ $pid = $$ ] || echo $pid $(cat /proc/$pid/task/*/children) '
+             f'>>{sender}; done; echo $PPID >>{sender}; exec "$@"')
+    done = record("sh", "-c", looks, "sh", program(), EVENTS, last_cpu(),
+                  options=("--realtime", "--recorder-cpus",
+                           str(min(os.sched_getaffinity(0))), "-a", "-k",
+                           "sched_waking,ipi:*,page_fault_user"))
+    check_equal(done.status, 0, done.err)
+    turns = [printed(done.dir, f'event == "app:turn" && nr == {nr}')
+             for nr in (0, EVENTS - 1)]
+    check_equal([len(t) for t in turns], [1, 1], done.err)
+    (first,), (last,) = turns
+    window = [e for e in printed(done.dir, 'event != "app:turn"')
+              if first["time_ns"] <= e["time_ns"] <= last["time_ns"]]
+    return first["tid"], window
+
+
+@test
+def no_event_interrupts_or_wakes_its_cpu():
+    """Whom the kernel interrupts, and who asked for it, is seen as it is sent."""
+    if why_no_bpf() or why_no_tracefs():
+        raise Skip(why_no_bpf() or why_no_tracefs())
+    if "ipi:ipi_send_cpu" not in run(SONDE, "list", "-k").stdout:
+        raise Skip("the kernel doesn't tell of interrupts that CPUs send")
+    skip_if_sanitized("its runtime makes threads of its own")
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Skip("the recorder needs a CPU of its own")
+    sender = scratch() / "senders"
+    tid, window = of_the_kernel(sender)
+    senders = {int(word) for word in sender.read_text().split()}
+    check(len(senders) > 1, f"no recorder among {senders}")
+    woken = [e for e in window if e["event"] == "sched_waking"
+             and e["payload"]["tid"] == tid]
+    sent = [e for e in window if e["event"] == "ipi_send_cpu"
+            and e["payload"]["cpu"] == last_cpu() and e["pid"] in senders]
+    faults = [e for e in window if "page_fault" in e["event"]
+              and e["tid"] == tid]
+    check_equal(woken + sent + faults, [], f"recorded by {senders}")
 
 
 @test
