@@ -33,9 +33,10 @@
  *
  * A process of its own does this, of real-time priority where that is allowed,
  * which no signal but a SIGKILL of its own ends, while the tool waits for it, and
- * has another take a stub away that it has left. If both are killed at that
- * moment, the stub stays where nothing was. A servant that is about to begin is
- * told to end.
+ * has another take a stub away that it has left, unless the thread was in it: it
+ * has got through alone then, but unblocked its signals in there, and a handler
+ * may return to that place at any later time. Such a stub stays where nothing was,
+ * as it does if both are killed. A servant that is about to begin is told to end.
  *
  * By somebody who holds the thread already (struct sonde_borrow_ops): the same
  * code, with an int3 in place of the way back.
@@ -115,8 +116,9 @@ struct borrowed {
 	uint64_t room;  /* unused bytes of code */
 	uint64_t place; /* for the servant's memory: free addresses */
 	uint64_t token;
-	uint64_t *written; /* `room` while there is something */
-	bool stays_awake;  /* while it runs to its next stop */
+	/* `room` while there is something that may be taken away at once */
+	uint64_t *written;
+	bool stays_awake; /* while it runs to its next stop */
 	struct user_regs_struct saved;
 	uint64_t mask;
 };
@@ -758,11 +760,13 @@ static int make_call(struct borrowed *b, const struct stub *stub,
 	if (rc == 0) {
 		regs = registers_at(b, b->room);
 		set_call(&regs, call);
+		*b->written = 0;
 		rc = lead(b, &regs, &call->result);
 		/* See the top. The thread is where it was. */
 		(void)ptrace(PTRACE_SETSIGMASK, b->tid, sizeof(b->mask),
 			     &b->mask);
-		(void)ptrace(PTRACE_SETREGS, b->tid, NULL, &b->saved);
+		if (ptrace(PTRACE_SETREGS, b->tid, NULL, &b->saved) == 0)
+			*b->written = b->room;
 	}
 	(void)resume(b, PTRACE_DETACH, 0);
 	return rc;
@@ -1004,14 +1008,13 @@ static int dismiss_servant(const struct borrowed *b)
 static void inject_clean_up(struct borrowed *b, struct said *said)
 {
 	const struct sonde_quiet_range range = {
-		.start = said->written - 1,
-		.end = said->written + STUB_ROOM,
+		.start = b->room - 1,
+		.end = b->room + STUB_ROOM,
 	};
 	pid_t cleaner;
 
-	if (said->written == 0 ||
-	    sonde_quiet_wait(b->request->pid, &range, 1, QUIET_MS) != 0 ||
-	    dismiss_servant(b) != 0)
+	if (sonde_quiet_wait(b->request->pid, &range, 1, QUIET_MS) != 0 ||
+	    dismiss_servant(b) != 0 || said->written == 0)
 		return;
 	b->written = &said->written;
 	cleaner = fork();
@@ -1035,7 +1038,8 @@ static int do_by_helper(struct borrowed *b, struct said *said, bool is_call)
 	do {
 		got = waitpid(helper, NULL, 0);
 	} while (got < 0 && errno == EINTR);
-	inject_clean_up(b, said);
+	if (said->rc == -EINTR || said->written != 0)
+		inject_clean_up(b, said);
 	/* Yama may allow it to an ancestor of the process only: to us. */
 	if (said->rc == -EPERM && geteuid() != 0 && sonde_procfs_yama() > 0)
 		said->rc = do_by_ptrace(b, said, is_call);

@@ -38,6 +38,7 @@
 #include "probe/inject/probes.h"
 #include "probe/inject/process_parts.h"
 #include "probe/inject/procfs.h"
+#include "sys/proc.h"
 
 #define LEFT_BYTES  16384u
 #define ROUNDS      20
@@ -55,10 +56,12 @@ struct shared {
 	uint32_t steps;  /* of the process that borrows a thread, so far */
 	uint32_t die_at; /* it is killed before this one; 0: never */
 	pid_t tool;      /* who is no borrower */
+	pid_t told;      /* gets SIGUSR1 just before that; 0: nobody */
 	uint64_t rounds; /* of a child that never sleeps */
 	int64_t wrong;   /* how often something was not as it should be */
 	int64_t result;  /* of the call that was interrupted */
 	int64_t error;   /* its errno */
+	uint32_t ready;  /* its handler is there */
 	uint32_t done;   /* the call has returned */
 	uint32_t enough; /* it need not sleep again */
 	uint32_t futex;
@@ -180,8 +183,11 @@ static void take_step(void)
 {
 	if (!shared || getpid() == shared->tool || shared->die_at == 0)
 		return;
-	if (++shared->steps == shared->die_at)
-		(void)kill(getpid(), SIGKILL);
+	if (++shared->steps != shared->die_at)
+		return;
+	if (shared->told)
+		(void)kill(shared->told, SIGUSR1);
+	(void)kill(getpid(), SIGKILL);
 }
 
 /* The linker's names.
@@ -545,18 +551,51 @@ static void an_ignored_sigtrap_stays_ignored(void **state)
 
 /* ---- a borrower that is killed ---- */
 
-/* All that can be executed, as a number (FNV-1a). */
-static uint64_t sum_of_code(pid_t pid)
+/* Where the code of each mapping ends: behind the last byte that isn't zero.
+ * Behind it a borrower may have left what a thread may still come to. */
+static uint64_t code_ends[64];
+
+static uint64_t end_of_code(int memory, const struct sonde_mapping *m)
 {
 	static unsigned char bytes[PAGE];
+	uint64_t at = m->end;
+
+	while (at > m->start) {
+		at -= PAGE;
+		if (pread(memory, bytes, PAGE, (off_t)at) != PAGE)
+			continue;
+		for (size_t n = PAGE; n > 0; n--)
+			if (bytes[n - 1])
+				return at + n;
+	}
+	return at;
+}
+
+static uint64_t sum_of_bytes(int memory, uint64_t from, uint64_t to,
+			     uint64_t sum)
+{
+	static unsigned char bytes[PAGE];
+
+	for (uint64_t at = from; at < to; at += PAGE) {
+		const size_t size = to - at < PAGE ? to - at : PAGE;
+
+		if (pread(memory, bytes, size, (off_t)at) != (ssize_t)size)
+			continue;
+		for (size_t n = 0; n < size; n++)
+			sum = (sum ^ bytes[n]) * 0x100000001b3ull;
+	}
+	return sum;
+}
+
+/* All code that there was when it was summed first, as a number (FNV-1a). */
+static uint64_t sum_of_code(pid_t pid, bool is_first)
+{
 	struct sonde_maps mappings;
 	uint64_t sum = 0xcbf29ce484222325ull;
-	char path[64];
-	int fd;
+	const int memory = sonde_proc_memory(pid, O_RDONLY);
+	size_t nr = 0;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
+	assert_true(memory >= 0);
 	assert_int_equal(sonde_process_mappings(pid, &mappings), 0);
 	for (size_t i = 0; i < mappings.nr; i++) {
 		const struct sonde_mapping *m = &mappings.list[i];
@@ -566,15 +605,13 @@ static uint64_t sum_of_code(pid_t pid)
 		if (!m->executable || m->path[0] == '\0' ||
 		    strstr(m->path, "memfd:sonde"))
 			continue;
-		for (uint64_t at = m->start; at < m->end; at += PAGE) {
-			if (pread(fd, bytes, PAGE, (off_t)at) != PAGE)
-				continue;
-			for (size_t n = 0; n < PAGE; n++)
-				sum = (sum ^ bytes[n]) * 0x100000001b3ull;
-		}
+		assert_true(nr < SONDE_ARRAY_SIZE(code_ends));
+		if (is_first)
+			code_ends[nr] = end_of_code(memory, m);
+		sum = sum_of_bytes(memory, m->start, code_ends[nr++], sum);
 	}
 	sonde_maps_free(&mappings);
-	close(fd);
+	close(memory);
 	return sum;
 }
 
@@ -617,7 +654,7 @@ static void check_deaths(child_fn run, child_fn await, child_fn wake,
 
 		shared->futex = (uint32_t)pid;
 		await();
-		sum = sum_of_code(pid);
+		sum = sum_of_code(pid, true);
 		dies = open_and_die(pid, step);
 		wake();
 		await_done(pid, step);
@@ -626,11 +663,11 @@ static void check_deaths(child_fn run, child_fn await, child_fn wake,
 				 (long long)shared->result,
 				 (long long)shared->error,
 				 (long long)shared->wrong);
-		if (sum_of_code(pid) != sum)
+		if (sum_of_code(pid, false) != sum)
 			fail_msg("step %u: code is changed", step);
 		/* and it can be had again */
 		sonde_process_close(open_it(pid));
-		assert_true(sum_of_code(pid) == sum);
+		assert_true(sum_of_code(pid, false) == sum);
 		end(pid);
 		sonde_store_release(&shared->done, 0);
 		shared->enough = 0;
@@ -743,6 +780,48 @@ static void a_busy_thread_outlives_its_borrower(void **state)
 		     3);
 }
 
+/* A handler that lasts until it is let go, of a signal that comes just before the
+ * borrower is killed. */
+static void last_until_woken(int signal)
+{
+	(void)signal;
+	sonde_store_release(&shared->signals, 1);
+	await_word(&shared->enough);
+}
+
+static void count_turns(void)
+{
+	uint64_t turns = 0;
+
+	(void)signal(SIGUSR1, last_until_woken);
+	sonde_store_release(&shared->ready, 1);
+	while (sonde_load_acquire(&shared->enough) == 0)
+		turns++;
+	tell(turns != 0);
+}
+
+static void a_handler_outlives_the_borrower_it_came_in(void **state)
+{
+	bool dies = true;
+
+	(void)state;
+	for (uint32_t step = 1; dies; step++) {
+		const pid_t pid = start(count_turns);
+
+		await_word(&shared->ready);
+		shared->told = pid;
+		dies = open_and_die(pid, step);
+		shared->told = 0;
+		sonde_store_release(&shared->enough, 1);
+		await_done(pid, step);
+		assert_int_equal(shared->result, 1);
+		end(pid);
+		sonde_store_release(&shared->done, 0);
+		shared->enough = shared->ready = 0;
+		shared->signals = 0;
+	}
+}
+
 static void await_state(pid_t pid, char state)
 {
 	while (sonde_procfs_state(pid) != state)
@@ -846,10 +925,10 @@ static void no_probe_outlives_its_tool(void **state)
 		uint64_t sum;
 
 		await_rounds(2);
-		sum = sum_of_code(pid);
+		sum = sum_of_code(pid, true);
 		dies = tool_dies(pid, step);
 		/* the servant takes them out */
-		while (sum_of_code(pid) != sum)
+		while (sum_of_code(pid, false) != sum)
 			if (waitpid(pid, NULL, WNOHANG) != 0)
 				fail_msg("step %u: killed", step);
 		await_rounds(2);
@@ -1309,6 +1388,7 @@ int main(int argc, char **argv)
 		A_TEST(a_sleep_outlives_its_borrower),
 		A_TEST(a_suspended_program_outlives_its_borrower),
 		A_TEST(a_busy_thread_outlives_its_borrower),
+		A_TEST(a_handler_outlives_the_borrower_it_came_in),
 		A_TEST(a_stopped_process_stays_stopped),
 		A_TEST(no_probe_outlives_its_tool),
 		A_TEST(nothing_is_left),
