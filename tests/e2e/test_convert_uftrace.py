@@ -73,7 +73,8 @@ def recorded(*words, flags=()):
         raise Skip("no uftrace")
     path = scratch() / "uftrace.data"
     done = run("uftrace", "record", "-d", path, "--no-event", *words,
-               build(WORK, "-pg", "-O0", "-pthread", *flags, name="calls"))
+               build(WORK, "-pg", "-O0", "-pthread", *flags, name="calls"),
+               env={"GMON_OUT_PREFIX": str(scratch() / "gmon")})
     if done.returncode:
         raise Skip(f"uftrace: {done.stderr[-200:]}")
     return path
