@@ -36,6 +36,16 @@ sonde_import_bytes_take(struct sonde_import_bytes *bytes, uint64_t size)
 }
 
 /* 0 if it isn't there. */
+static inline uint16_t sonde_import_bytes_u16(struct sonde_import_bytes *bytes)
+{
+	const uint8_t *at = sonde_import_bytes_take(bytes, sizeof(uint16_t));
+	uint16_t value = 0;
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return value;
+}
+
 static inline uint32_t sonde_import_bytes_u32(struct sonde_import_bytes *bytes)
 {
 	const uint8_t *at = sonde_import_bytes_take(bytes, sizeof(uint32_t));
@@ -54,6 +64,17 @@ static inline uint64_t sonde_import_bytes_u64(struct sonde_import_bytes *bytes)
 	if (at)
 		memcpy(&value, at, sizeof(value));
 	return value;
+}
+
+/* So many bytes, by a u64 before them; none if they aren't there. */
+static inline struct sonde_import_bytes
+sonde_import_bytes_piece(struct sonde_import_bytes *bytes)
+{
+	uint64_t size = sonde_import_bytes_u64(bytes);
+	const uint8_t *at = sonde_import_bytes_take(bytes, size);
+
+	return (struct sonde_import_bytes){ .at = at,
+					    .left = at ? (size_t)size : 0 };
 }
 
 /* A text with its NUL; "" if there is none. */

@@ -13,22 +13,17 @@
 #define SYSTEMS_MAX 4096u
 #define FORMATS_MAX 65536u
 
+bool sonde_import_formats_is(const uint8_t first[8])
+{
+	return !memcmp(first, MAGIC, 8);
+}
+
 static bool formats_take_name(struct sonde_import_bytes *bytes,
 			      const char *name)
 {
 	const uint8_t *at = sonde_import_bytes_take(bytes, strlen(name) + 1);
 
 	return at && !memcmp(at, name, strlen(name) + 1);
-}
-
-/* A u64 and so many bytes. */
-static struct sonde_import_bytes formats_piece(struct sonde_import_bytes *bytes)
-{
-	uint64_t size = sonde_import_bytes_u64(bytes);
-	const uint8_t *at = sonde_import_bytes_take(bytes, size);
-
-	return (struct sonde_import_bytes){ .at = at,
-					    .left = at ? (size_t)size : 0 };
 }
 
 static void formats_skip_system(struct sonde_import_bytes *bytes)
@@ -38,56 +33,96 @@ static void formats_skip_system(struct sonde_import_bytes *bytes)
 	(void)sonde_import_bytes_text(bytes); /* its name */
 	nr = sonde_import_bytes_u32(bytes);
 	for (uint32_t i = 0; i < nr && !bytes->failed; i++)
-		(void)formats_piece(bytes);
+		(void)sonde_import_bytes_piece(bytes);
 }
 
-static int formats_open_head(struct sonde_import_bytes *bytes,
-			     struct sonde_import_formats *formats)
+int sonde_import_formats_begin(struct sonde_import_bytes *bytes,
+			       struct sonde_import_formats *ret_formats)
 {
 	const uint8_t *at = sonde_import_bytes_take(bytes, sizeof(MAGIC) - 1);
 	const uint8_t *sizes;
 
+	*ret_formats = (struct sonde_import_formats){ .version = "" };
 	if (!at || memcmp(at, MAGIC, sizeof(MAGIC) - 1) != 0)
 		return -EPROTO;
-	(void)sonde_import_bytes_text(bytes); /* the version */
+	ret_formats->version = sonde_import_bytes_text(bytes);
 	sizes = sonde_import_bytes_take(bytes, 2);
 	if (!sizes || sizes[0] > 1)
 		return -EPROTO;
 	if (sizes[0] != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
 		return -ENOTSUP;
-	formats->long_size = sizes[1];
-	formats->page_size = sonde_import_bytes_u32(bytes);
-	return 0;
+	ret_formats->long_size = sizes[1];
+	ret_formats->page_size = sonde_import_bytes_u32(bytes);
+	return bytes->failed ? -EPROTO : 0;
+}
+
+int sonde_import_formats_take_headers(struct sonde_import_bytes *bytes,
+				      struct sonde_import_formats *formats)
+{
+	if (!formats_take_name(bytes, "header_page"))
+		return -EPROTO;
+	formats->header_page = sonde_import_bytes_piece(bytes);
+	if (!formats_take_name(bytes, "header_event"))
+		return -EPROTO;
+	formats->header_event = sonde_import_bytes_piece(bytes);
+	return bytes->failed ? -EPROTO : 0;
+}
+
+int sonde_import_formats_take_ftrace(struct sonde_import_bytes *bytes,
+				     struct sonde_import_formats *formats)
+{
+	formats->nr_ftrace = sonde_import_bytes_u32(bytes);
+	formats->ftrace = *bytes;
+	for (uint32_t i = 0; i < formats->nr_ftrace && !bytes->failed; i++)
+		(void)sonde_import_bytes_piece(bytes);
+	return bytes->failed ? -EPROTO : 0;
+}
+
+int sonde_import_formats_take_systems(struct sonde_import_bytes *bytes,
+				      struct sonde_import_formats *formats)
+{
+	formats->nr_systems = sonde_import_bytes_u32(bytes);
+	formats->systems = *bytes;
+	if (formats->nr_systems > SYSTEMS_MAX)
+		return -EPROTO;
+	for (uint32_t i = 0; i < formats->nr_systems && !bytes->failed; i++)
+		formats_skip_system(bytes);
+	return bytes->failed ? -EPROTO : 0;
 }
 
 int sonde_import_formats_open(struct sonde_import_bytes *bytes,
-			      struct sonde_import_formats *ret_formats)
+			      struct sonde_import_formats *formats)
 {
-	struct sonde_import_formats formats = { .nr_systems = 0 };
-	int rc = formats_open_head(bytes, &formats);
-	uint32_t nr;
+	int rc = sonde_import_formats_take_headers(bytes, formats);
 
-	if (rc)
-		return rc;
-	if (!formats_take_name(bytes, "header_page"))
-		return -EPROTO;
-	formats.header_page = formats_piece(bytes);
-	if (!formats_take_name(bytes, "header_event"))
-		return -EPROTO;
-	formats.header_event = formats_piece(bytes);
-	nr = sonde_import_bytes_u32(bytes);
-	for (uint32_t i = 0; i < nr && !bytes->failed; i++)
-		(void)formats_piece(bytes);
-	formats.nr_systems = sonde_import_bytes_u32(bytes);
-	formats.systems = *bytes;
-	if (formats.nr_systems > SYSTEMS_MAX)
-		return -EPROTO;
-	for (uint32_t i = 0; i < formats.nr_systems && !bytes->failed; i++)
-		formats_skip_system(bytes);
-	if (bytes->failed)
-		return -EPROTO;
-	*ret_formats = formats;
-	return 0;
+	if (!rc)
+		rc = sonde_import_formats_take_ftrace(bytes, formats);
+	return rc ? rc : sonde_import_formats_take_systems(bytes, formats);
+}
+
+struct formats_visit {
+	int (*take)(void *ctx, const char *group,
+		    const struct sonde_import_bytes *text);
+	void *ctx;
+	uint32_t nr_left;
+};
+
+/* `nr` of one group, taken off the front. */
+static int formats_visit_group(struct formats_visit *visit, const char *group,
+			       uint32_t nr, struct sonde_import_bytes *bytes)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < nr && !bytes->failed; i++) {
+		struct sonde_import_bytes text =
+			sonde_import_bytes_piece(bytes);
+
+		if (!visit->nr_left--)
+			return -EPROTO;
+		if (!bytes->failed)
+			rc = visit->take(visit->ctx, group, &text);
+	}
+	return rc;
 }
 
 int sonde_import_formats_each(
@@ -96,26 +131,20 @@ int sonde_import_formats_each(
 		    const struct sonde_import_bytes *text),
 	void *ctx)
 {
-	struct sonde_import_bytes bytes = formats->systems;
-	uint32_t nr_left = FORMATS_MAX;
-	int rc = 0;
+	struct formats_visit visit = { take, ctx, FORMATS_MAX };
+	struct sonde_import_bytes bytes = formats->ftrace;
+	int rc = formats_visit_group(&visit, "ftrace", formats->nr_ftrace,
+				     &bytes);
 
-	for (uint32_t i = 0; i < formats->nr_systems && !bytes.failed; i++) {
+	bytes = formats->systems;
+	for (uint32_t i = 0; !rc && i < formats->nr_systems && !bytes.failed;
+	     i++) {
 		const char *group = sonde_import_bytes_text(&bytes);
 		uint32_t nr = sonde_import_bytes_u32(&bytes);
 
-		for (uint32_t k = 0; !rc && k < nr && !bytes.failed; k++) {
-			struct sonde_import_bytes text = formats_piece(&bytes);
-
-			if (!nr_left--)
-				return -EPROTO;
-			if (!bytes.failed)
-				rc = take(ctx, group, &text);
-		}
-		if (rc)
-			return rc;
+		rc = formats_visit_group(&visit, group, nr, &bytes);
 	}
-	return bytes.failed ? -EPROTO : 0;
+	return rc ? rc : bytes.failed ? -EPROTO : 0;
 }
 
 int sonde_import_format_parse(const struct sonde_import_bytes *text,

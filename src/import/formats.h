@@ -23,20 +23,37 @@
 #include "source/tracefs/plan.h"
 
 struct sonde_import_formats {
+	const char *version;
 	struct sonde_import_bytes header_page, header_event;
 	uint8_t long_size;
 	uint32_t page_size;
 	/* ---- private ---- */
-	struct sonde_import_bytes systems;
-	uint32_t nr_systems;
+	struct sonde_import_bytes ftrace, systems;
+	uint32_t nr_ftrace, nr_systems;
 };
 
-/* 0; -EPROTO: it is not as above; -ENOTSUP: of a machine with another byte order.
- * `bytes` stands behind the systems then. */
-int sonde_import_formats_open(struct sonde_import_bytes *bytes,
-			      struct sonde_import_formats *ret_formats);
+/* Whether it begins so. */
+bool sonde_import_formats_is(const uint8_t first[8]);
 
-/* Calls `take` for the format of each event, until it doesn't return 0, which is
+/* What all begin with, up to the page's size: 0; -EPROTO: it is not as above;
+ * -ENOTSUP: of a machine with another byte order. `bytes` stands behind it then. */
+int sonde_import_formats_begin(struct sonde_import_bytes *bytes,
+			       struct sonde_import_formats *ret_formats);
+
+/* The formats' parts, each of which `bytes` stands before, and behind then. 0 or
+ * -EPROTO. */
+int sonde_import_formats_take_headers(struct sonde_import_bytes *bytes,
+				      struct sonde_import_formats *formats);
+int sonde_import_formats_take_ftrace(struct sonde_import_bytes *bytes,
+				     struct sonde_import_formats *formats);
+int sonde_import_formats_take_systems(struct sonde_import_bytes *bytes,
+				      struct sonde_import_formats *formats);
+/* All three, one behind the other. */
+int sonde_import_formats_open(struct sonde_import_bytes *bytes,
+			      struct sonde_import_formats *formats);
+
+/* Calls `take` for the format of each event, ftrace's own (of the group "ftrace")
+ * first, until it doesn't return 0, which is
  * returned then. 0; or -EPROTO: they end too soon. */
 int sonde_import_formats_each(
 	const struct sonde_import_formats *formats,

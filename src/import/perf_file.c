@@ -191,8 +191,11 @@ static int perf_file_take_formats(struct sonde_import_perf *perf,
 				  struct sonde_import_bytes bytes,
 				  struct sonde_import_error *error)
 {
-	int rc = sonde_import_formats_open(&bytes, &perf->facts.formats);
+	struct sonde_import_formats *formats = &perf->facts.formats;
+	int rc = sonde_import_formats_begin(&bytes, formats);
 
+	if (!rc)
+		rc = sonde_import_formats_open(&bytes, formats);
 	if (rc == -ENOTSUP)
 		return sonde_import_fail(
 			error, rc,

@@ -13,6 +13,8 @@
 #include "base/hex.h"
 #include "base/port.h"
 #include "base/text.h"
+#include "import/names.h"
+#include "import/payload.h"
 #include "source/callstacks.h"
 #include "source/sample/events.h"
 #include "types/build.h"
@@ -21,7 +23,6 @@
 #define NAME_BYTES    200u
 #define OTHER_BYTES   16u
 #define PUT_ID(event) (1u + (event)) /* in the samples' class */
-#define PUT_BYTES     (SONDE_OUT_BLOCK_BYTES - SONDE_PACKER_HEAD_MAX)
 
 enum perf_put_class {
 	PUT_TRACEPOINTS,
@@ -58,7 +59,7 @@ struct sonde_import_perf_put {
 	uint64_t lost, lost_said, unread, nr_formatless, nr_chains, nr_cpuless;
 	struct sonde_perf_record parsed;
 	uint64_t room[SONDE_IMPORT_PERF_ROOM / 8];
-	uint8_t payload[PUT_BYTES];
+	struct sonde_import_payload *payload;
 };
 
 /* ---- the trace ---- */
@@ -159,20 +160,6 @@ static int perf_put_describe_event(struct sonde_import_perf_put *put,
 		    sonde_import_output_event(put->output, PUT_SAMPLES,
 					      ++put->nr_ids[PUT_SAMPLES],
 					      (const void *)room);
-}
-
-static int perf_put_describe_dump(struct sonde_import_perf_put *put)
-{
-	struct sonde_desc *descs[SONDE_STATEDUMP_NR_EVENTS];
-	int rc = sonde_statedump_descs_new(descs);
-
-	if (rc)
-		return rc;
-	rc = sonde_import_output_event(put->output, PUT_DUMP,
-				       1 + SONDE_STATEDUMP_PROCESS,
-				       descs[SONDE_STATEDUMP_PROCESS]);
-	sonde_statedump_descs_free(descs);
-	return rc;
 }
 
 /* ---- what becomes of an event ---- */
@@ -314,7 +301,7 @@ static int perf_put_events(struct sonde_import_perf_put *put)
 	int rc = perf_put_describe_samples(put);
 
 	if (!rc)
-		rc = perf_put_describe_dump(put);
+		rc = sonde_import_names_describe(put->output, PUT_DUMP);
 	if (!rc && facts->has_formats)
 		rc = sonde_import_formats_each(&facts->formats,
 					       perf_put_take_format, put);
@@ -330,6 +317,7 @@ static void perf_put_free(struct sonde_import_perf_put *put)
 	sonde_callstacks_free(put->stacks);
 	sonde_callstacks_fini(&put->told);
 	free(put->events);
+	free(put->payload);
 	free(put);
 }
 
@@ -346,7 +334,8 @@ int sonde_import_perf_put_new(const struct sonde_import_perf *perf,
 	put->perf = perf;
 	put->events = calloc(perf->nr + 1, sizeof(*put->events));
 	put->stacks = sonde_callstacks_new();
-	if (put->events && put->stacks)
+	put->payload = malloc(sizeof(*put->payload));
+	if (put->events && put->stacks && put->payload)
 		rc = perf_put_open(put, config);
 	if (!rc)
 		rc = perf_put_classes(put);
@@ -461,36 +450,19 @@ static int perf_put_tracepoint(struct sonde_import_perf_put *put,
 			       const struct perf_put_event *event,
 			       const struct sonde_import_perf_record *record)
 {
-	const struct sonde_import_bytes *raw = &record->raw;
 	struct sonde_import_stream *stream;
-	uint8_t *end = NULL;
-	uint8_t *at;
-	uint32_t tid;
 
-	if (raw->left >= 8 && sonde_tracefs_plan_most(&event->plan, raw->left) +
-					      SONDE_TRACEFS_PLAN_SLACK <=
-				      sizeof(put->payload)) {
-		/* A copy: steps may read beyond it. */
-		memcpy(put->room, raw->at, raw->left);
-		end = sonde_tracefs_plan_run(&event->plan,
-					     (const uint8_t *)put->room,
-					     raw->left, put->payload);
-	}
-	if (!end) {
+	if (!sonde_import_payload_make(put->payload, &event->plan,
+				       &record->raw)) {
 		put->unread++;
 		return 0;
 	}
-	memcpy(&tid, raw->at + 4, sizeof(tid));
 	stream = perf_put_stream(put, PUT_TRACEPOINTS, record->cpu,
-				 (int32_t)tid);
+				 (int32_t)put->payload->tid);
 	if (!stream)
 		return -ENOMEM;
-	at = sonde_out_event(&stream->out, event->id,
-			     (size_t)(end - put->payload));
-	if (at)
-		memcpy(at, put->payload, (size_t)(end - put->payload));
 	put->nr_chains += record->has_chain;
-	return sonde_import_output_look(stream);
+	return sonde_import_payload_put(put->payload, event->id, stream);
 }
 
 static int perf_put_sample(struct sonde_import_perf_put *put,
@@ -550,23 +522,18 @@ static void perf_put_began(struct sonde_import_perf_put *put,
 static int perf_put_named(struct sonde_import_perf_put *put,
 			  struct sonde_import_bytes body)
 {
-	struct sonde_statedump_task task = { .status = SONDE_STATUS_UNKNOWN };
+	int32_t pid = (int32_t)sonde_import_bytes_u32(&body);
+	int32_t tid = (int32_t)sonde_import_bytes_u32(&body);
+	const char *name = sonde_import_bytes_text(&body);
 	struct sonde_import_stream *stream;
-	const char *name;
 
-	task.pid = task.vpid = (int32_t)sonde_import_bytes_u32(&body);
-	task.tid = task.vtid = (int32_t)sonde_import_bytes_u32(&body);
-	name = sonde_import_bytes_text(&body);
 	if (body.failed) {
 		put->unread++;
 		return 0;
 	}
-	(void)snprintf(task.name, sizeof(task.name), "%s", name);
-	stream = perf_put_stream(put, PUT_DUMP, 0, task.tid);
-	if (!stream)
-		return -ENOMEM;
-	sonde_statedump_emit_process(&stream->out, &task, 0, 0);
-	return sonde_import_output_look(stream);
+	stream = perf_put_stream(put, PUT_DUMP, 0, tid);
+	return stream ? sonde_import_names_put(stream, pid, tid, name) :
+			-ENOMEM;
 }
 
 /* What perf says at the end of a kernel that counts losses by event has been said

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names.c - names of threads in the trace that a conversion writes (names.h).
+ */
+#include "import/names.h"
+
+#include <stdio.h>
+
+#include "source/statedump/events.h"
+#include "source/statedump/model.h"
+
+int sonde_import_names_describe(struct sonde_import_output *output,
+				uint32_t class_id)
+{
+	struct sonde_desc *descs[SONDE_STATEDUMP_NR_EVENTS];
+	int rc = sonde_statedump_descs_new(descs);
+
+	if (rc)
+		return rc;
+	rc = sonde_import_output_event(output, class_id,
+				       1 + SONDE_STATEDUMP_PROCESS,
+				       descs[SONDE_STATEDUMP_PROCESS]);
+	sonde_statedump_descs_free(descs);
+	return rc;
+}
+
+int sonde_import_names_put(struct sonde_import_stream *stream, int32_t pid,
+			   int32_t tid, const char *name)
+{
+	struct sonde_statedump_task task = {
+		.pid = pid,
+		.vpid = pid,
+		.tid = tid,
+		.vtid = tid,
+		.status = SONDE_STATUS_UNKNOWN,
+	};
+
+	(void)snprintf(task.name, sizeof(task.name), "%s", name);
+	sonde_statedump_emit_process(&stream->out, &task, 0, 0);
+	return sonde_import_output_look(stream);
+}
