@@ -42,12 +42,12 @@
 
 static const char usage[] =
 	"sonde convert [--ctf 1.8|2] [-o DIR] [TRACE]\n"
-	"sonde convert [--ctf 1.8|2] [-o DIR] perf.data|uftrace.data\n"
+	"sonde convert [--ctf 1.8|2] [-o DIR] perf.data|trace.dat|uftrace.data\n"
 	"\n"
 	"Copies a trace, with its metadata in another version of the Common\n"
 	"Trace Format. The events' bytes stay the same.\n"
-	"What perf or uftrace has recorded becomes a trace, which all of Sonde's\n"
-	"reports read.\n";
+	"What perf, trace-cmd or uftrace has recorded becomes a trace, which all\n"
+	"of Sonde's reports read.\n";
 
 enum option_value {
 	OPTION_CTF = 256,

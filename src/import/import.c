@@ -11,6 +11,8 @@
 
 #include "import/perf.h"
 #include "import/perf_file.h"
+#include "import/tracedat.h"
+#include "import/tracedat_file.h"
 #include "import/uftrace.h"
 #include "sys/regular.h"
 
@@ -34,9 +36,12 @@ enum sonde_import_kind sonde_import_look(const char *path)
 						       SONDE_IMPORT_NONE;
 	n = pread(fd, first, sizeof(first), 0);
 	(void)close(fd); /* it was only read */
-	return n == sizeof(first) && sonde_import_perf_is(first) ?
-		       SONDE_IMPORT_PERF :
-		       SONDE_IMPORT_NONE;
+	if (n != sizeof(first))
+		return SONDE_IMPORT_NONE;
+	if (sonde_import_perf_is(first))
+		return SONDE_IMPORT_PERF;
+	return sonde_import_tracedat_is(first) ? SONDE_IMPORT_TRACEDAT :
+						 SONDE_IMPORT_NONE;
 }
 
 static int import_mapped(const char *path, int fd, size_t size,
@@ -51,7 +56,10 @@ static int import_mapped(const char *path, int fd, size_t size,
 	if (map == MAP_FAILED)
 		return sonde_import_fail(error, -errno, "%.200s: %s", path,
 					 strerrordesc_np(errno));
-	rc = sonde_import_perf(&file, config, report, error);
+	if (size >= 8 && sonde_import_tracedat_is(map))
+		rc = sonde_import_tracedat(&file, config, report, error);
+	else
+		rc = sonde_import_perf(&file, config, report, error);
 	(void)munmap(map, size); /* it is there */
 	return rc;
 }

@@ -6,7 +6,7 @@
  *
  *	perf.c		perf.data: tracepoints as kernel events, samples as those
  *			of --sample, processes, mappings and names as dumps
- *
+ *	tracedat.c	trace.dat of trace-cmd: kernel events
  *	uftrace.c	uftrace's data directory: entries and exits of functions
  *
  * Each format has a parser of its own; output.h is what all of them write by.
@@ -27,6 +27,7 @@
 enum sonde_import_kind {
 	SONDE_IMPORT_NONE, /* nothing that we know */
 	SONDE_IMPORT_PERF,
+	SONDE_IMPORT_TRACEDAT,
 	SONDE_IMPORT_UFTRACE, /* a directory */
 };
 

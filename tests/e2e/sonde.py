@@ -258,7 +258,7 @@ def unescape(text):
 
 
 LINE = re.compile(r"\[(?P<time>[\d.]+)\] \(\+[\d.?]+\) "
-                  r"(?:(?P<host>\S+) )?(?P<name>\S+): ?(?P<rest>.*)$", re.S)
+                  r"(?:(?P<host>\S*) )?(?P<name>\S+): ?(?P<rest>.*)$", re.S)
 LOST = re.compile(r"discarded (\d+) event")
 
 
