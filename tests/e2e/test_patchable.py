@@ -5,9 +5,11 @@ to be traced: with -fpatchable-function-entry, and with -pg -mfentry. Their coun
 are gcov's, outputs those of runs without us, and of functions that aren't chosen,
 and of all once nothing is recorded, the code is as it was built."""
 
+import os
 import pathlib
 import re
 import subprocess
+from unittest import mock
 
 from sonde import Trace, build, install, record, require, run, scratch
 from attached import Attached
@@ -124,6 +126,62 @@ def jumps_stacks_threads_and_signals():
         check_equal({name: counts[name] for name in expected}, expected, what)
         check_equal([report[key] for key in ("left", "unbegun")], [15, 0],
                     what)
+
+
+# Many functions of four bytes here and there, at addresses with little below them.
+TEMPLATES = r"""
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+struct Shape { virtual ~Shape() {} virtual int area() const = 0; int n; };
+struct Square : Shape { int area() const override { return n * n; } };
+struct Ring : Shape { int area() const override { return 3 * n * n; } };
+int main()
+{
+	char line[80];
+	int sum = 0;
+	std::map<std::string, int> names;
+	std::vector<Shape *> shapes;
+
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	for (int i = 0; i < 100; i++) {
+		names[std::to_string(i)] += i;
+		shapes.push_back(i & 1 ? (Shape *)new Square : new Ring);
+		shapes.back()->n = i;
+	}
+	std::sort(shapes.begin(), shapes.end(), [](Shape *a, Shape *b) {
+		return a->area() < b->area();
+	});
+	for (auto *shape : shapes)
+		sum = sum * 31 + shape->area();
+	printf("%d %zu\n", sum, names.size());
+}
+"""
+REASONS = {
+    "the unwinder's table has no function that begins there",
+    "there is no place for a jump where it begins",
+    "there is no place for a jump where it returns",
+    "there is no place for a jump where it goes on elsewhere",
+    "there is no place for a jump near another probe's",
+    "no memory is free where a jump from there would have to lead",
+}
+
+
+@test
+def why_functions_at_fixed_addresses_are_left_out_is_told():
+    program = built(TEMPLATES, "gcc", [*CALLED, *FIXED], "-xc++", "-O0")
+    with mock.patch.dict(os.environ, profiled_in(scratch())):
+        recorded = Waiting([program], "--functions=*", "--verbose")
+    reasons = {line.rpartition(" is not recorded: ")[2]
+               for line in recorded.said.splitlines()
+               if " is not recorded: " in line}
+    check_equal(reasons - REASONS, set(), "reasons")
+    report, counts = recorded.report()
+    paired(report, begun_before=1)  # main()
+    check(sum(counts.values()) > 10000, counts)
 
 
 # Lines of input, each answered.

@@ -512,19 +512,24 @@ void sonde_hooks_traced_free(struct sonde_hooks_traced *traced)
 
 /* ---- putting them in ---- */
 
-static bool traced_has_trap(const struct sonde_hooks_traced *traced,
-			    const struct sonde_hooks_traced_function *function,
-			    const struct sonde_probes *probes)
+/* Why one of its probes is an int3; NULL: none is. */
+static const char *
+traced_trap(const struct sonde_hooks_traced *traced,
+	    const struct sonde_hooks_traced_function *function,
+	    const struct sonde_probes *probes)
 {
 	struct sonde_probe_facts facts;
 
-	for (size_t i = 0; i < function->nr; i++)
+	for (size_t i = 0; i < function->nr; i++) {
 		if (sonde_probes_facts(probes,
 				       traced->probes[function->first + i],
-				       &facts) ||
-		    facts.kind == SONDE_WINDOW_TRAP)
-			return true;
-	return false;
+				       &facts))
+			return "its probes are not there";
+		if (facts.kind == SONDE_WINDOW_TRAP)
+			return facts.why_trap ? facts.why_trap :
+						"there is no place for a jump";
+	}
+	return NULL;
 }
 
 /* A probe that would be an int3 takes its function out. */
@@ -535,18 +540,19 @@ static size_t traced_leave_traps(struct sonde_hooks_traced *traced,
 
 	for (size_t i = 0; i < traced->nr; i++) {
 		struct sonde_hooks_traced_function *function = &traced->list[i];
+		const char *why;
 
 		if (!function->nr)
 			continue;
-		if (!traced_has_trap(traced, function, probes)) {
+		why = traced_trap(traced, function, probes);
+		if (!why) {
 			nr_left++;
 			continue;
 		}
 		(void)sonde_probes_remove_all(
 			probes, traced->probes + function->first, function->nr);
 		function->nr = 0;
-		function->reason = "there is no place for a jump near "
-				   "another probe's";
+		function->reason = why;
 	}
 	return nr_left;
 }
@@ -566,22 +572,34 @@ static int traced_put_range(struct sonde_hooks_traced *traced,
 		    0;
 }
 
-/* Each that can be. */
-static void put_singly(struct sonde_hooks_traced *traced,
-		       struct sonde_probes *probes, size_t from, size_t to,
-		       struct sonde_process_error *error)
+/* Whether no other function can be put in either. */
+static bool traced_is_over(int rc)
+{
+	return rc == -EPIPE || rc == -ESRCH || rc == -ENOMEM;
+}
+
+/* Each that can be; why one can't is told of it. */
+static int put_singly(struct sonde_hooks_traced *traced,
+		      struct sonde_probes *probes, size_t from, size_t to,
+		      struct sonde_process_error *error)
 {
 	for (size_t i = from; i < to; i++) {
 		struct sonde_hooks_traced_function *function = &traced->list[i];
+		int rc = traced_put_range(traced, probes, i, i + 1, error);
 
-		if (!traced_put_range(traced, probes, i, i + 1, error))
+		if (!rc)
 			continue;
 		for (size_t k = 0; k < function->nr; k++)
 			traced->probes[function->first + k] =
 				SONDE_HOOKS_NO_PROBE;
-		function->reason = "its probes have no place beside each other";
+		if (traced_is_over(rc))
+			return rc;
+		function->reason = sonde_probes_reason(probes);
+		if (!function->reason)
+			function->reason = strerrordesc_np(-rc);
 		function->nr = 0;
 	}
+	return 0;
 }
 
 /* Many at once, for patching goes in rounds; one by one if one of them can't
@@ -590,17 +608,17 @@ static int traced_put_all(struct sonde_hooks_traced *traced,
 			  struct sonde_probes *probes,
 			  struct sonde_process_error *error)
 {
-	for (size_t i = 0; i < traced->nr; i += TOGETHER) {
+	int rc = 0;
+
+	for (size_t i = 0; i < traced->nr && !rc; i += TOGETHER) {
 		size_t left = traced->nr - i;
 		size_t to = i + (left < TOGETHER ? left : TOGETHER);
-		int rc = traced_put_range(traced, probes, i, to, error);
 
-		if (rc == -EPIPE || rc == -ESRCH || rc == -ENOMEM)
-			return rc;
-		if (rc)
-			put_singly(traced, probes, i, to, error);
+		rc = traced_put_range(traced, probes, i, to, error);
+		if (rc && !traced_is_over(rc))
+			rc = put_singly(traced, probes, i, to, error);
 	}
-	return 0;
+	return rc;
 }
 
 int sonde_hooks_traced_put(struct sonde_hooks_traced *traced,

@@ -87,11 +87,25 @@ struct choice {
 #define COST_NONE UINT32_MAX
 #define COST_FREE 0
 
+#define COST_FAR  100 /* above that of all bits */
+
+/* Whether no displacement leads to an address: an int3 as its highest byte leads
+ * 820 MiB down, which is below all memory of a program that is at fixed addresses. */
+static bool is_below_all(const struct sonde_window *window)
+{
+	uint32_t highest = window->value | ~window->mask;
+
+	return window->mask >> 31 && window->value >> 31 &&
+	       window->address < (uint64_t) - (int64_t)(int32_t)highest;
+}
+
 /* The highest byte of a displacement is one of few that lead to free memory. */
 static unsigned int exits_cost_of(const struct sonde_window *window)
 {
 	unsigned int bits = (unsigned int)__builtin_popcount(window->mask);
 
+	if (is_below_all(window))
+		return window->can_be_free ? COST_FAR : COST_NONE;
 	return window->mask >> 24 ? 2 * bits : bits;
 }
 

@@ -93,6 +93,7 @@ struct sonde_probes {
 	uint32_t nr_probes;
 	struct sonde_plans plans;
 	unsigned int nr_rows;
+	const char *reason; /* of the last that could not be added */
 };
 
 _Static_assert(SONDE_AGENT_SITE_BYTES == SONDE_WINDOW_BYTES, "one window");
@@ -173,9 +174,10 @@ void sonde_probes_hide(const struct sonde_probes *p, uint64_t address,
 
 /* ---- windows ---- */
 
-static int explain(struct sonde_process_error *error, int rc, uint64_t address,
-		   const char *text)
+static int explain(struct sonde_probes *p, struct sonde_process_error *error,
+		   int rc, uint64_t address, const char *text)
 {
+	p->reason = text;
 	if (error)
 		snprintf(error->text, sizeof(error->text),
 			 "no probe at %#llx: %s", (unsigned long long)address,
@@ -184,8 +186,9 @@ static int explain(struct sonde_process_error *error, int rc, uint64_t address,
 }
 
 /* An int3 at the first instruction alone. */
-static void make_trap(struct sonde_window *window)
+static void make_trap(struct sonde_window *window, const char *why)
 {
+	window->why_trap = why;
 	if (window->nr_insns > 1)
 		window->nr_bytes = window->starts[1];
 	window->nr_insns = 1;
@@ -202,7 +205,9 @@ static void avoid_others(const struct sonde_probes *p,
 	for (size_t i = site_after(p, window->address + 1);
 	     i < p->nr_sites && p->sites[i]->window.address < end; i++)
 		if (p->sites[i]->patched || p->sites[i]->dirty) {
-			make_trap(window);
+			make_trap(window,
+				  "there is no place for a jump near another "
+				  "probe's");
 			return;
 		}
 }
@@ -228,7 +233,7 @@ static int choose(struct sonde_probes *p, uint64_t address, uint64_t through,
 	int rc = sonde_patch_text_view(p->text, address, &view, &bytes);
 
 	if (rc)
-		return explain(error, rc, address,
+		return explain(p, error, rc, address,
 			       rc == -EFAULT ? "no code is there" :
 					       "its code can't be read");
 	sonde_probes_hide(p, view.address, bytes, view.size + view.behind);
@@ -237,7 +242,7 @@ static int choose(struct sonde_probes *p, uint64_t address, uint64_t through,
 	rc = sonde_window_choose_through(&view, address, through, ret_window,
 					 &reason);
 	if (rc)
-		return explain(error, rc, address, reason);
+		return explain(p, error, rc, address, reason);
 	avoid_others(p, ret_window);
 	return 0;
 }
@@ -277,7 +282,7 @@ static int probes_renew(struct sonde_probes *p, struct site *site,
 		if (rc)
 			return rc;
 		if (window.address != site->window.address)
-			return explain(error, -ESTALE, spec->address,
+			return explain(p, error, -ESTALE, spec->address,
 				       "the code there has changed");
 		site->built = NULL;
 	} else if (!site->patched && !site->dirty) {
@@ -324,9 +329,13 @@ static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 	if (rc && spec->window)
 		rc = window_through(p, spec, error, &window, &site);
 	if (rc == -ENOENT) {
+		const char *why = site ? site->window.why_trap : NULL;
+
 		rc = choose(p, address, 0, error, &window);
 		if (rc)
 			return rc;
+		if (!window.why_trap)
+			window.why_trap = why;
 		address = window.address; /* behind an endbr64 */
 		window.is_idle = spec->is_idle;
 		site = site_around(p, address);
@@ -338,10 +347,11 @@ static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		return rc;
 	int insn = insn_at(&site->window, address);
 	if (insn < 0)
-		return explain(error, -EINVAL, address,
+		return explain(p, error, -EINVAL, address,
 			       "no instruction begins there");
 	if (site->nr_probes == SITE_PROBES_MAX)
-		return explain(error, -ENOSPC, address, "too many are there");
+		return explain(p, error, -ENOSPC, address,
+			       "too many are there");
 	*ret_site = site;
 	*ret_insn = (uint8_t)insn;
 	return 0;
@@ -394,7 +404,8 @@ static int take_place(struct sonde_probes *p, struct sonde_window *window,
 		window->kind = SONDE_WINDOW_FREE;
 		window->mask = window->value = 0;
 	} else {
-		make_trap(window);
+		make_trap(window, "no memory is free where a jump from there "
+				  "would have to lead");
 	}
 	return sonde_places_take(p->places, window, size, ret);
 }
@@ -585,7 +596,8 @@ static bool give_way(struct sonde_probes *p, const struct sonde_patch *patches,
 		if (patches[i].rc != -EAGAIN ||
 		    site->window.kind != SONDE_WINDOW_FREE || site->patched)
 			continue;
-		make_trap(&site->window);
+		make_trap(&site->window,
+			  "threads don't leave the place of a jump");
 		site->built = NULL;
 		if (build(p, site))
 			return false;
@@ -799,17 +811,17 @@ static int wish(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 	uint32_t index = find_parked(p, site, insn, spec);
 	rc = get_index(p, spec, index);
 	if (rc)
-		return explain(error, rc, spec->address,
+		return explain(p, error, rc, spec->address,
 			       "there are too many probes");
 	rc = fill(p, spec, index);
 	if (rc)
-		return explain(error, rc, spec->address,
+		return explain(p, error, rc, spec->address,
 			       "what is to be collected has no room");
 	/* The thread is not stepped in a pad: it leaves it behind its first
 	 * instruction. */
 	if (spec->steps && insn == 0 && site->window.nr_insns > 1 &&
 	    !site->patched && !site->dirty) {
-		make_trap(&site->window);
+		make_trap(&site->window, "its hits are stepped from there");
 		site->built = NULL;
 	}
 	struct probe *probe = &p->probes[index];
@@ -882,7 +894,7 @@ static int add_together(struct sonde_probes *p,
 	if (!rc) {
 		rc = probes_commit(p);
 		if (rc)
-			explain(error, rc, specs[0].address, reason_of(rc));
+			explain(p, error, rc, specs[0].address, reason_of(rc));
 	}
 	if (rc) {
 		take_back(p);
@@ -903,7 +915,10 @@ int sonde_probes_add_all(struct sonde_probes *p,
 			 uint32_t *ret_indexes)
 {
 	size_t done = 0;
-	int rc = add_together(p, specs, nr, error, ret_indexes);
+	int rc;
+
+	p->reason = NULL;
+	rc = add_together(p, specs, nr, error, ret_indexes);
 
 	if (nr < 2 || (rc != -EINVAL && rc != -EAGAIN))
 		return rc;
@@ -913,6 +928,11 @@ int sonde_probes_add_all(struct sonde_probes *p,
 	for (size_t i = 0; rc && i < done; i++)
 		(void)sonde_probes_remove(p, ret_indexes[i]);
 	return rc;
+}
+
+const char *sonde_probes_reason(const struct sonde_probes *p)
+{
+	return p->reason;
 }
 
 int sonde_probes_add(struct sonde_probes *p,
@@ -1019,6 +1039,7 @@ int sonde_probes_facts(const struct sonde_probes *p, uint32_t index,
 	*ret_facts = (struct sonde_probe_facts){
 		.address = probe->address,
 		.kind = probe->site->window.kind,
+		.why_trap = probe->site->window.why_trap,
 		.native = probe->native,
 		.faults = sonde_load_relaxed(&from->faults),
 		.divisions = sonde_load_relaxed(&from->divisions),

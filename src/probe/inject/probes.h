@@ -60,7 +60,8 @@ struct sonde_probe_spec {
 struct sonde_probe_facts {
 	uint64_t address;
 	enum sonde_window_kind kind;
-	bool native; /* the condition is native code */
+	const char *why_trap; /* window.h */
+	bool native;          /* the condition is native code */
 	uint64_t hits, faults, divisions, cut;
 	uint64_t pad; /* where */
 };
@@ -80,6 +81,9 @@ int sonde_probes_add_all(struct sonde_probes *probes,
 			 const struct sonde_probe_spec *specs, size_t nr,
 			 struct sonde_process_error *error,
 			 uint32_t *ret_indexes);
+/* Why the last one that should have been added was not, without where: a
+ * constant text; NULL: the error's number says it all. */
+const char *sonde_probes_reason(const struct sonde_probes *probes);
 int sonde_probes_remove(struct sonde_probes *probes, uint32_t index);
 /* Those that are in; one round of patching for all. 0, or -errno: what is still
  * in the text is without effect. */

@@ -85,6 +85,8 @@ struct sonde_window {
 	uint8_t bytes[SONDE_WINDOW_BYTES];  /* as they were */
 	/* PUNNED: the displacement's bits under the mask are these */
 	uint32_t mask, value;
+	/* TRAP that another kind was tried for: why, a constant; or NULL */
+	const char *why_trap;
 };
 
 /* 0; -EINVAL (no instruction begins there), -EOPNOTSUPP (an instruction that
