@@ -6,6 +6,7 @@
 #include "probe/switch.h"
 
 #include <linux/membarrier.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -111,6 +112,7 @@ void sonde_probe_switch_arena(struct sonde_probe_switch *flow)
 	struct sonde_agent *agent = agent_of(flow);
 
 	flow->nr_probes = 0;
+	memset(flow->is_counted, 0, sizeof(flow->is_counted));
 	flow->missed = sonde_load_relaxed(&agent->missed);
 	flow->stepped = sonde_load_relaxed(&agent->stepped);
 	flow->counted = sonde_probe_switch_hits(flow, SONDE_AGENT_COUNTED);
@@ -123,8 +125,10 @@ void sonde_probe_switch_arena(struct sonde_probe_switch *flow)
 
 void sonde_probe_switch_count(struct sonde_probe_switch *flow, uint32_t probe)
 {
-	if (flow->nr_probes < SONDE_AGENT_PROBES_MAX)
-		flow->probes[flow->nr_probes++] = probe;
+	if (probe >= SONDE_AGENT_PROBES_MAX || flow->is_counted[probe])
+		return;
+	flow->is_counted[probe] = true;
+	flow->probes[flow->nr_probes++] = probe;
 }
 
 void sonde_probe_switch_on(struct sonde_probe_switch *flow)

@@ -36,6 +36,7 @@ struct sonde_probe_switch {
 	uint32_t nr_rows; /* of agent->hits in use, but for the last */
 	uint32_t nr_probes;
 	uint32_t probes[SONDE_AGENT_PROBES_MAX];
+	bool is_counted[SONDE_AGENT_PROBES_MAX];
 };
 
 void sonde_probe_switch_init(struct sonde_probe_switch *flow,
@@ -43,6 +44,7 @@ void sonde_probe_switch_init(struct sonde_probe_switch *flow,
 			     const struct sonde_probe_arena *arena);
 /* Forgets the probes of the one before. */
 void sonde_probe_switch_arena(struct sonde_probe_switch *flow);
+/* Once is enough, and counts for as long as the arena is there. */
 void sonde_probe_switch_count(struct sonde_probe_switch *flow, uint32_t probe);
 void sonde_probe_switch_on(struct sonde_probe_switch *flow);
 void sonde_probe_switch_off(struct sonde_probe_switch *flow);

@@ -36,6 +36,11 @@
 #define NOTES_MAX  8
 #define LISTED_MAX 8u
 
+/* The events' indexes in the arena. */
+struct indexes {
+	uint32_t of[SONDE_HOOKS_NR_EVENTS];
+};
+
 /* A process, from its being attached to until its end. */
 struct hooked {
 	pid_t pid;
@@ -46,16 +51,12 @@ struct hooked {
 	struct sonde_probe_switch flow;
 	struct sonde_hooks_plan *plan;
 	uint32_t probe_of[SONDE_HOOKS_SPECS_MAX]; /* by spec */
+	struct indexes events;
 	struct sonde_hooks_traced traced;
 	struct sonde_hooks_sites sites;
 	struct sonde_hooks_forks forks;
 	size_t nr_notes;
 	char notes[NOTES_MAX][NOTE_SIZE];
-};
-
-/* The events' indexes in the arena. */
-struct indexes {
-	uint32_t of[SONDE_HOOKS_NR_EVENTS];
 };
 
 struct sonde_hooks {
@@ -369,6 +370,14 @@ static void set_events(struct hooked *hooked, const struct indexes *indexes)
 	}
 }
 
+static uint32_t function_event(const struct indexes *indexes,
+			       const struct sonde_probe_spec *spec)
+{
+	return indexes->of[spec->role == SONDE_AGENT_ROLE_BEGIN ?
+				   SONDE_HOOKS_FUNCTION_ENTRY :
+				   SONDE_HOOKS_FUNCTION_EXIT];
+}
+
 /* Nothing is recorded yet, so no hit has looked. */
 static void set_function_events(struct hooked *hooked,
 				const struct sonde_shadow_rule *rule,
@@ -380,16 +389,10 @@ static void set_function_events(struct hooked *hooked,
 	agent->rule = *rule;
 	agent->event_begin = indexes->of[SONDE_HOOKS_FUNCTION_BEGIN];
 	agent->event_end = indexes->of[SONDE_HOOKS_FUNCTION_END];
-	for (size_t i = 0; i < traced->nr_specs; i++) {
-		enum sonde_hooks_event event =
-			traced->specs[i].role == SONDE_AGENT_ROLE_BEGIN ?
-				SONDE_HOOKS_FUNCTION_ENTRY :
-				SONDE_HOOKS_FUNCTION_EXIT;
-
+	for (size_t i = 0; i < traced->nr_specs; i++)
 		if (traced->probes[i] != SONDE_HOOKS_NO_PROBE)
 			agent->probes[traced->probes[i]].event =
-				indexes->of[event];
-	}
+				function_event(indexes, &traced->specs[i]);
 }
 
 /* Those with arguments or a result: as many as there are different ones. */
@@ -500,6 +503,7 @@ static int hooks_add_events(struct hooked *hooked,
 		if (rc)
 			return rc;
 	}
+	hooked->events = indexes;
 	set_events(hooked, &indexes);
 	set_function_events(hooked, &config->rule, &indexes);
 	return set_argument_events(hooked);
@@ -633,6 +637,16 @@ static int plan(struct hooked *hooked, unsigned int groups,
 	return rc;
 }
 
+static void count_functions(struct hooked *hooked)
+{
+	const struct sonde_hooks_traced *traced = &hooked->traced;
+
+	for (size_t i = 0; i < traced->nr_specs; i++)
+		if (traced->probes[i] != SONDE_HOOKS_NO_PROBE)
+			sonde_probe_switch_count(&hooked->flow,
+						 traced->probes[i]);
+}
+
 /* Everything is there. */
 static void hooks_switch_on(struct hooked *hooked)
 {
@@ -641,10 +655,7 @@ static void hooks_switch_on(struct hooked *hooked)
 	sonde_probe_switch_arena(&hooked->flow);
 	for (size_t i = 0; i < hooked->plan->nr_specs; i++)
 		sonde_probe_switch_count(&hooked->flow, hooked->probe_of[i]);
-	for (size_t i = 0; i < hooked->traced.nr_specs; i++)
-		if (hooked->traced.probes[i] != SONDE_HOOKS_NO_PROBE)
-			sonde_probe_switch_count(&hooked->flow,
-						 hooked->traced.probes[i]);
+	count_functions(hooked);
 	for (size_t i = 0; i < hooked->sites.nr; i++)
 		if (hooked->sites.list[i].probe != SONDE_HOOKS_NO_PROBE)
 			sonde_probe_switch_count(&hooked->flow,
@@ -695,7 +706,7 @@ static int hooks_begin(struct hooked *hooked,
 		rc = plan(hooked, config->groups, error);
 	if (!rc && config->functions.nr)
 		rc = sonde_hooks_traced_make(hooked->process,
-					     &config->functions,
+					     &config->functions, NULL,
 					     &hooked->traced, error);
 	if (!rc && config->sites.nr)
 		rc = sonde_hooks_sites_make(hooked->process, &config->sites,
@@ -821,6 +832,106 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 			sonde_process_agent_inode(hooks->list[i]->process));
 	hooks->list[hooks->nr++] = hooked;
 	return 0;
+}
+
+/* ---- other functions ---- */
+
+/* In the place of those that it has, which is whole or, if the process ends in the
+ * middle, over. */
+static void hooks_exchange(struct hooked *hooked,
+			   struct sonde_hooks_traced *next)
+{
+	struct sonde_process_error error = { "" };
+
+	/* Hits are recorded at once. */
+	for (size_t i = 0; i < next->nr_specs; i++) {
+		next->specs[i].event =
+			function_event(&hooked->events, &next->specs[i]);
+		next->specs[i].keeps_hits = true;
+	}
+	sonde_hooks_traced_follow(next, &hooked->traced, hooked->probes);
+	/* What of them can't be is told. */
+	if (next->nr)
+		(void)sonde_hooks_traced_put(next, hooked->probes, &error);
+	sonde_hooks_traced_free(&hooked->traced);
+	hooked->traced = *next;
+	*next = (struct sonde_hooks_traced){ .nr = 0 };
+	count_functions(hooked);
+}
+
+static bool hooks_has_probes(const struct hooked *hooked)
+{
+	return hooked->process && sonde_process_lives(hooked->process);
+}
+
+/* In `text`, a line behind those that are there. */
+static void hooks_put_line(const struct hooked *hooked, char *text, size_t size)
+{
+	size_t at = strlen(text);
+	char line[LINE_SIZE];
+
+	if (!hooked->traced.nr)
+		(void)snprintf(line, sizeof(line),
+			       "it has no function that is meant");
+	else
+		(void)sonde_hooks_traced_tell(&hooked->traced, 0, true, line,
+					      sizeof(line));
+	(void)snprintf(text + at, size - at, "%s%s (pid %d): %s",
+		       at ? "\n" : "", hooked->name, (int)hooked->pid, line);
+}
+
+/* What each process would have. A process without any is none of an error, if
+ * another has some. */
+static int hooks_find_functions(const struct sonde_hooks *hooks,
+				const struct sonde_hooks_globs *functions,
+				struct sonde_hooks_traced *next,
+				struct sonde_process_error *error)
+{
+	int none = 0;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < hooks->nr; i++) {
+		const struct hooked *hooked = hooks->list[i];
+		int rc = !hooks_has_probes(hooked) ?
+				 -ESRCH :
+				 sonde_hooks_traced_make(hooked->process,
+							 functions,
+							 hooked->probes,
+							 &next[i], error);
+
+		nr += !rc;
+		if (rc == -ENOENT)
+			none = rc;
+		else if (rc && hooks_has_probes(hooked))
+			return rc;
+	}
+	return nr ? 0 : none;
+}
+
+int sonde_hooks_change(struct sonde_hooks *hooks,
+		       const struct sonde_hooks_globs *functions, char *text,
+		       size_t size)
+{
+	struct sonde_process_error error = { "" };
+	struct sonde_hooks_traced *next = calloc(hooks->nr + 1, sizeof(*next));
+	int rc = next ? hooks_find_functions(hooks, functions, next, &error) :
+			-ENOMEM;
+
+	*text = '\0';
+	for (size_t i = 0; i < hooks->nr && !rc; i++)
+		if (hooks_has_probes(hooks->list[i])) {
+			hooks_exchange(hooks->list[i], &next[i]);
+			hooks_put_line(hooks->list[i], text, size);
+		}
+	if (rc)
+		(void)snprintf(text, size, "%s",
+			       *error.text ? error.text : strerrordesc_np(-rc));
+	else
+		hooks->config.functions = *functions;
+	for (size_t i = 0; i < hooks->nr && next; i++)
+		sonde_hooks_traced_free(&next[i]);
+	free(next);
+	return rc;
 }
 
 /* ---- all of them ---- */

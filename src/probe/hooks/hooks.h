@@ -46,6 +46,16 @@ struct sonde_hooks *sonde_hooks_new(const struct sonde_hooks_config *config);
 int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 		       size_t size);
 
+/* Other functions than those of the config, in processes that have hooks and those
+ * that get them: what both have goes on, of others nothing is recorded any more, and
+ * all calls of new ones are when it returns. With what is borrowed as in the
+ * config. Not if functions have fields (args, conditions). 0, and in `text` a line for
+ * each process; -ENOENT: no process has any that is meant; -errno: with why in
+ * `text`, and nothing is changed. */
+int sonde_hooks_change(struct sonde_hooks *hooks,
+		       const struct sonde_hooks_globs *functions, char *text,
+		       size_t size);
+
 /* Gives up those that have ended or execute another program. */
 void sonde_hooks_look(struct sonde_hooks *hooks);
 

@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "probe/hooks/idle.h"
 #include "probe/inject/code.h"
 #include "probe/inject/exits.h"
@@ -51,6 +52,7 @@ struct part {
 
 struct making {
 	struct sonde_process *process;
+	const struct sonde_probes *probes; /* that are in it; NULL: none */
 	struct sonde_patch_text *text;
 	struct sonde_hooks_traced *traced;
 	const struct sonde_hooks_globs *globs;
@@ -116,6 +118,9 @@ static int traced_view(const struct making *m, uint64_t address,
 
 	if (rc)
 		return rc;
+	if (m->probes)
+		sonde_probes_hide(m->probes, ret_view->address, bytes,
+				  ret_view->size + ret_view->behind);
 	ret_view->entries = m->entries;
 	ret_view->nr_entries = m->nr_entries;
 	return 0;
@@ -472,10 +477,12 @@ static int traced_explain(const struct sonde_process *process, int rc,
 
 int sonde_hooks_traced_make(struct sonde_process *process,
 			    const struct sonde_hooks_globs *globs,
+			    const struct sonde_probes *probes,
 			    struct sonde_hooks_traced *ret,
 			    struct sonde_process_error *error)
 {
 	struct making m = { .process = process,
+			    .probes = probes,
 			    .traced = ret,
 			    .globs = globs,
 			    .error = error };
@@ -602,6 +609,18 @@ static int put_singly(struct sonde_hooks_traced *traced,
 	return 0;
 }
 
+/* Behind the last of those that can be put in with function `from`. */
+static size_t traced_run_end(const struct sonde_hooks_traced *traced,
+			     size_t from)
+{
+	size_t to = from + 1;
+
+	while (!traced->list[from].is_in && to < traced->nr &&
+	       to < from + TOGETHER && !traced->list[to].is_in)
+		to++;
+	return to;
+}
+
 /* Many at once, for patching goes in rounds; one by one if one of them can't
  * be. */
 static int traced_put_all(struct sonde_hooks_traced *traced,
@@ -609,16 +628,79 @@ static int traced_put_all(struct sonde_hooks_traced *traced,
 			  struct sonde_process_error *error)
 {
 	int rc = 0;
+	size_t to;
 
-	for (size_t i = 0; i < traced->nr && !rc; i += TOGETHER) {
-		size_t left = traced->nr - i;
-		size_t to = i + (left < TOGETHER ? left : TOGETHER);
-
+	for (size_t i = 0; i < traced->nr && !rc; i = to) {
+		to = traced_run_end(traced, i);
+		if (traced->list[i].is_in)
+			continue;
 		rc = traced_put_range(traced, probes, i, to, error);
 		if (rc && !traced_is_over(rc))
 			rc = put_singly(traced, probes, i, to, error);
 	}
 	return rc;
+}
+
+/* Numbers of probes, none of which is there yet. */
+static bool traced_make_room(struct sonde_hooks_traced *traced)
+{
+	if (traced->probes)
+		return true;
+	traced->probes = calloc(traced->nr_specs + 1, sizeof(*traced->probes));
+	for (size_t i = 0; traced->probes && i < traced->nr_specs; i++)
+		traced->probes[i] = SONDE_HOOKS_NO_PROBE;
+	return traced->probes;
+}
+
+static struct sonde_hooks_traced_function *
+traced_at(const struct sonde_hooks_traced *traced, uint64_t address)
+{
+	size_t i;
+
+	SONDE_SEARCH(i, traced->nr, traced->list[i].address < address);
+	return i < traced->nr && traced->list[i].address == address ?
+		       &traced->list[i] :
+		       NULL;
+}
+
+/* Whether the i-th function of `next` is that one of `now`, with the same probes. */
+static bool traced_is_same(const struct sonde_hooks_traced *next, size_t i,
+			   const struct sonde_hooks_traced *now,
+			   const struct sonde_hooks_traced_function *function)
+{
+	const struct sonde_probe_spec *a = next->specs + next->list[i].first;
+	const struct sonde_probe_spec *b = now->specs + function->first;
+
+	if (next->list[i].nr != function->nr)
+		return false;
+	for (size_t k = 0; k < function->nr; k++)
+		if (a[k].address != b[k].address || a[k].role != b[k].role ||
+		    a[k].frame != b[k].frame || a[k].gives != b[k].gives)
+			return false;
+	return true;
+}
+
+void sonde_hooks_traced_follow(struct sonde_hooks_traced *next,
+			       struct sonde_hooks_traced *now,
+			       struct sonde_probes *probes)
+{
+	for (size_t i = 0; traced_make_room(next) && i < next->nr; i++) {
+		struct sonde_hooks_traced_function *function =
+			traced_at(now, next->list[i].address);
+
+		if (!function || !function->nr ||
+		    !traced_is_same(next, i, now, function))
+			continue;
+		memcpy(next->probes + next->list[i].first,
+		       now->probes + function->first,
+		       function->nr * sizeof(*now->probes));
+		next->list[i].is_in = true;
+		for (size_t k = 0; k < function->nr; k++)
+			now->probes[function->first + k] = SONDE_HOOKS_NO_PROBE;
+		function->nr = 0;
+	}
+	/* One that can't be taken out is without effect from then on. */
+	(void)sonde_probes_remove_all(probes, now->probes, now->nr_specs);
 }
 
 int sonde_hooks_traced_put(struct sonde_hooks_traced *traced,
@@ -627,13 +709,10 @@ int sonde_hooks_traced_put(struct sonde_hooks_traced *traced,
 {
 	int rc;
 
-	traced->probes = calloc(traced->nr_specs + 1, sizeof(*traced->probes));
-	if (!traced->probes)
+	if (!traced_make_room(traced))
 		return -ENOMEM;
-	for (size_t i = 0; i < traced->nr_specs; i++)
-		traced->probes[i] = SONDE_HOOKS_NO_PROBE;
 	rc = traced_put_all(traced, probes, error);
-	if (!rc && !traced_leave_traps(traced, probes)) {
+	if (!traced_leave_traps(traced, probes) && !rc) {
 		sonde_process_error_set(error,
 					"--functions: none that is meant can "
 					"be recorded: %s",

@@ -29,6 +29,7 @@ struct sonde_hooks_traced_function {
 	const char *name;
 	size_t first, nr;   /* its specs */
 	const char *reason; /* why it is left out; NULL: it isn't */
+	bool is_in;         /* its probes are there already */
 	/* What its entries and exits have; NULL: its address alone */
 	struct sonde_hooks_arguments *given, *result;
 	/* Under a condition: an exit's that has no result */
@@ -45,9 +46,11 @@ struct sonde_hooks_traced {
 	uint32_t *probes;
 };
 
-/* 0; -errno with *error. To be freed in any case. */
+/* 0; -ENOENT: the process has none that is meant; -errno; with *error. To be freed
+ * in any case. `probes`: those that are in the process, if there are any. */
 int sonde_hooks_traced_make(struct sonde_process *process,
 			    const struct sonde_hooks_globs *globs,
+			    const struct sonde_probes *probes,
 			    struct sonde_hooks_traced *ret,
 			    struct sonde_process_error *error);
 void sonde_hooks_traced_free(struct sonde_hooks_traced *traced);
@@ -58,7 +61,13 @@ sonde_hooks_traced_arguments(const struct sonde_hooks_traced *traced,
 			     const struct sonde_hooks_traced_function *function,
 			     size_t i);
 
-/* Puts them in; what turns out to have no place for a jump is left out. 0;
+/* Before `next` is put in in the place of `now`, which is in: what both have stays
+ * where it is and goes on, all else of `now` is taken out. */
+void sonde_hooks_traced_follow(struct sonde_hooks_traced *next,
+			       struct sonde_hooks_traced *now,
+			       struct sonde_probes *probes);
+
+/* Puts them in, but for those that are; what turns out to have no place for a jump is left out. 0;
  * -ENOENT: none is left; -errno; with *error. */
 int sonde_hooks_traced_put(struct sonde_hooks_traced *traced,
 			   struct sonde_probes *probes,

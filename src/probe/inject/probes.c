@@ -134,9 +134,12 @@ static int add_site(struct sonde_probes *p, const struct sonde_window *window,
 		    struct site **ret)
 {
 	size_t at = site_after(p, window->address);
-	struct site *site = calloc(1, sizeof(*site));
+	struct site *site;
 
-	if (!site || p->nr_slots == SONDE_AGENT_SITES_MAX ||
+	if (p->nr_slots == SONDE_AGENT_SITES_MAX)
+		return -ENOSPC;
+	site = calloc(1, sizeof(*site));
+	if (!site ||
 	    /* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	    SONDE_GROW(p->sites, p->nr_sites, p->sites_room)) {
 		free(site);
@@ -343,6 +346,9 @@ static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 	if (!rc)
 		rc = site ? probes_renew(p, site, spec, error) :
 			    add_site(p, &window, &site);
+	if (rc == -ENOSPC)
+		return explain(p, error, rc, address,
+			       "probes were at too many places already");
 	if (rc)
 		return rc;
 	int insn = insn_at(&site->window, address);
@@ -773,7 +779,7 @@ static int fill(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		return rc;
 	filled.state = SONDE_AGENT_PROBE_OFF;
 	*to = filled;
-	for (unsigned int i = 0; i < p->nr_rows; i++)
+	for (unsigned int i = 0; i < p->nr_rows && !spec->keeps_hits; i++)
 		sonde_store_relaxed(row_of(p, i) + index, 0);
 	return 0;
 }

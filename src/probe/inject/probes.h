@@ -55,6 +55,8 @@ struct sonde_probe_spec {
 	uint64_t passes, steps;
 	uint32_t force_register, force_value; /* agent.h; 255: none */
 	bool off;                             /* to be enabled later */
+	bool keeps_hits; /* if it gets the number of one that is out: that one's
+			  * hits are the same recording's, and stay counted */
 };
 
 struct sonde_probe_facts {
