@@ -27,6 +27,7 @@ static void check_taken(const struct sonde_session_ask *ask)
 	FUZZ_CHECK(!strcmp(again.directory, ask->directory));
 	FUZZ_CHECK(!memcmp(&again.wish, &ask->wish, sizeof(ask->wish)));
 	FUZZ_CHECK(ask->wish.rules_size <= SONDE_RULES_MAX);
+	FUZZ_CHECK(ask->wish.functions_size <= SONDE_RULES_MAX);
 	free(line);
 }
 

@@ -76,6 +76,62 @@ static int start_program_hooks(void *ctx, pid_t pid, char *text, size_t size)
 	return rc;
 }
 
+/* Functions as they are said to a session that records. */
+struct chosen_functions {
+	char rules[SONDE_RULES_MAX];
+	const char *list[SONDE_FUNCTIONS_MAX], *nots[SONDE_FUNCTIONS_MAX];
+	uint32_t nr, nr_nots;
+};
+
+/* Takes the rules apart. 0 or -E2BIG. */
+static int choose_functions(struct chosen_functions *to, const char *functions)
+{
+	size_t length;
+	size_t at = 0;
+
+	to->nr = to->nr_nots = 0;
+	for (; *functions; functions += length) {
+		const char **list = *functions == '+' ? to->list : to->nots;
+		uint32_t *nr = *functions == '+' ? &to->nr : &to->nr_nots;
+
+		length = strlen(functions) + 1;
+		if (*nr == SONDE_FUNCTIONS_MAX ||
+		    at + length > sizeof(to->rules))
+			return -E2BIG;
+		memcpy(to->rules + at, functions, length);
+		list[(*nr)++] = to->rules + at + 1;
+		at += length;
+	}
+	return 0;
+}
+
+static int change_hooks(void *ctx, const char *functions, char *text,
+			size_t size)
+{
+	/* Those that are recorded are borrowed until others are. */
+	static struct chosen_functions chosen[2];
+	static unsigned int now;
+	struct chosen_functions *next = &chosen[!now];
+	int rc = choose_functions(next, functions);
+
+	(void)ctx;
+	if (rc) {
+		(void)snprintf(text, size,
+			       "at most %u functions are taken; a GLOB can be "
+			       "of many",
+			       SONDE_FUNCTIONS_MAX);
+		return rc;
+	}
+	rc = sonde_hooks_change(
+		attached,
+		&(struct sonde_hooks_globs){ next->list, next->nr, next->nots,
+					     next->nr_nots, false },
+		text, size);
+	if (!rc)
+		now = !now;
+	return rc;
+}
+
 static void look_at_hooks(void *ctx)
 {
 	(void)ctx;
@@ -107,6 +163,7 @@ int sonde_command_attach_hooks(struct sonde_record_options *options,
 		.ctx = options,
 		.begin = begin_hooks,
 		.attach = attach_hooks,
+		.change = change_hooks,
 		.start = start_program_hooks,
 		.look = look_at_hooks,
 		.end = end_hooks,

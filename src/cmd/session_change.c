@@ -2,7 +2,7 @@
 /*
  * session_change.c - `sonde change`: other events, another budget, while a
  * session records. What isn't said stays; -e and --exclude are one list, which
- * takes the place of the one before.
+ * takes the place of the one before, and so are --functions and --not.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +22,8 @@
 enum option_value {
 	OPTION_EXCLUDE = 256,
 	OPTION_LOGLEVEL,
+	OPTION_FUNCTIONS,
+	OPTION_NOT,
 	OPTION_MEMORY,
 	OPTION_JSON,
 };
@@ -38,6 +40,11 @@ static const struct sonde_option options[] = {
 	  "only this level and more urgent ones" },
 	{ "memory", OPTION_MEMORY, "SIZE", NULL,
 	  "for all rings together; processes that come get theirs of it" },
+	{ "functions", OPTION_FUNCTIONS, "GLOB[@MODULE]", NULL,
+	  "from now on the entries and exits of these functions, of a session "
+	  "that was started with some; may be given several times" },
+	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL,
+	  "but not of these functions" },
 	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
 	{ "json", OPTION_JSON, NULL, NULL, "its status then, as JSON" },
 	{ 0 }
@@ -47,7 +54,9 @@ static const struct sonde_option options[] = {
 struct words {
 	struct sonde_session_ask ask;
 	bool has_include;
+	bool has_functions;
 	bool json;
+	bool quiet;
 };
 
 static int change_complain(const char *text)
@@ -75,6 +84,40 @@ static int change_rule(struct words *words, char sign, const char *glob)
 				       glob, error, sizeof(error)) ?
 		       change_complain(error) :
 		       0;
+}
+
+static int change_function(struct words *words, char sign, const char *glob)
+{
+	struct sonde_session_wish *wish = &words->ask.wish;
+	char error[300];
+
+	if (strchr(glob, ' '))
+		return change_complain(
+			"conditions of functions are said when a session "
+			"starts: give them to sonde start");
+	if (!wish->functions_size)
+		wish->functions_size = 1;
+	words->has_functions |= sign == '+';
+	return sonde_session_rules_add(wish->functions, &wish->functions_size,
+				       sign, glob, error, sizeof(error)) ?
+		       change_complain(error) :
+		       0;
+}
+
+/* 0, or an exit status. */
+static int change_check_functions(const struct words *words)
+{
+	const struct sonde_session_wish *wish = &words->ask.wish;
+
+	if (!wish->functions_size)
+		return 0;
+	if (!words->has_functions)
+		return change_complain("--not is of --functions=GLOB");
+	if (wish->rules_size || wish->has_loglevel || wish->memory_bytes)
+		return change_complain(
+			"--functions and --not are changed by themselves: say "
+			"the rest in another sonde change");
+	return 0;
 }
 
 /* -1: go on; or an exit status. */
@@ -108,10 +151,17 @@ static int change_apply(struct words *words, int option)
 				"--memory: give a size from 64k to 64G, "
 				"such as 64M");
 		break;
+	case OPTION_FUNCTIONS:
+		rc = change_function(words, '+', optarg);
+		break;
+	case OPTION_NOT:
+		rc = change_function(words, '-', optarg);
+		break;
 	case OPTION_JSON:
 		words->json = true;
 		break;
 	case 'q':
+		words->quiet = true;
 		break;
 	default:
 		rc = SONDE_EXIT_USAGE;
@@ -131,11 +181,13 @@ static int change_options(int argc, char **argv, struct words *words)
 		rc = change_apply(words, option);
 	if (rc < 0 && wish->rules_size && !words->has_include)
 		rc = change_rule(words, '+', "*") ? SONDE_EXIT_USAGE : -1;
+	if (rc < 0 && change_check_functions(words))
+		rc = SONDE_EXIT_USAGE;
 	if (rc < 0 && !wish->rules_size && !wish->has_loglevel &&
-	    !wish->memory_bytes)
+	    !wish->memory_bytes && !wish->functions_size)
 		rc = change_complain(
-			"what? Say it with -e, --exclude, --loglevel or "
-			"--memory");
+			"what? Say it with -e, --exclude, --loglevel, "
+			"--memory or --functions");
 	return rc;
 }
 
@@ -215,6 +267,7 @@ static int change_run(int argc, char **argv)
 	struct sonde_session_document *answer;
 	struct sonde_rundir home;
 	const char *name;
+	const char *note;
 	int rc = change_options(argc, argv, &words);
 
 	if (rc >= 0)
@@ -229,6 +282,11 @@ static int change_run(int argc, char **argv)
 	sonde_rundir_close(&home);
 	if (rc)
 		return rc;
+	for (size_t i = 0;
+	     !words.quiet &&
+	     (note = sonde_session_document_word(answer, "notes", i));
+	     i++)
+		sonde_complain("%s", note);
 	if (words.json)
 		(void)puts(sonde_session_document_line(answer));
 	sonde_session_document_free(answer);
@@ -243,10 +301,12 @@ const struct sonde_command sonde_command_change = {
 	.usage =
 		"sonde change NAME [-e GLOB ...] [--exclude GLOB ...]\n"
 		"             [--loglevel LEVEL] [--memory SIZE] [-q] [--json]\n"
+		"sonde change NAME --functions GLOB ... [--not GLOB ...]\n"
 		"\n"
 		"Changes what a session records, without stopping it. When it returns,\n"
 		"every event from then on is recorded or not as it was told. What isn't\n"
-		"said stays; -e and --exclude together take the place of those before.\n",
+		"said stays; -e and --exclude together take the place of those before,\n"
+		"and so do --functions and --not.\n",
 	.options = options,
 	.words = SONDE_VALUE_SESSION,
 };

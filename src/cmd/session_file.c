@@ -48,9 +48,9 @@ static const struct sonde_option *option_of(const char *word, bool *ret_whole)
 /* Told as it is now, or not at all. */
 static bool is_changeable(const struct sonde_option *option)
 {
-	static const char *const names[] = { "event",  "exclude", "loglevel",
-					     "memory", "output",  "json",
-					     "quiet" };
+	static const char *const names[] = { "event",  "exclude",   "loglevel",
+					     "memory", "output",    "json",
+					     "quiet",  "functions", "not" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(option->name, names[i]))
@@ -82,15 +82,21 @@ static void file_put_words(struct sonde_json *json,
 	}
 }
 
+static void file_put_joined(struct sonde_json *json, const char *option,
+			    const char *value)
+{
+	char word[SONDE_GLOB_MAX + 16];
+
+	(void)snprintf(word, sizeof(word), "%s=%s", option, value);
+	sonde_json_put_text(json, NULL, word);
+}
+
 /* A value that begins like an option must be in one word with it. */
 static void file_put_value(struct sonde_json *json, const char *option,
 			   const char *value)
 {
-	char word[SONDE_GLOB_MAX + 16];
-
 	if (!strncmp(value, "--", 2)) {
-		(void)snprintf(word, sizeof(word), "%s=%s", option, value);
-		sonde_json_put_text(json, NULL, word);
+		file_put_joined(json, option, value);
 		return;
 	}
 	sonde_json_put_text(json, NULL, option);
@@ -104,6 +110,19 @@ static void file_put_number(struct sonde_json *json, const char *option,
 
 	(void)snprintf(text, sizeof(text), "%" PRIu64, value);
 	file_put_value(json, option, text);
+}
+
+static void file_put_functions(struct sonde_json *json,
+			       const struct sonde_session_document *document)
+{
+	const char *function;
+
+	for (size_t i = 0;
+	     (function = sonde_session_document_word(document, "functions", i));
+	     i++)
+		file_put_joined(json,
+				*function == '+' ? "--functions" : "--not",
+				function + 1);
 }
 
 void sonde_command_put_file(const struct sonde_session_document *document)
@@ -120,6 +139,7 @@ void sonde_command_put_file(const struct sonde_session_document *document)
 	     (rule = sonde_session_document_word(document, "rules", i)); i++)
 		file_put_value(&json, *rule == '+' ? "--event" : "--exclude",
 			       rule + 1);
+	file_put_functions(&json, document);
 	if (level < SONDE_LOGLEVEL_ALL)
 		file_put_number(&json, "--loglevel", level);
 	file_put_number(&json, "--memory",

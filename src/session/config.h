@@ -177,6 +177,11 @@ struct sonde_session_config {
 	/* Events that have rings of their own, '+' and a glob each; 1: none. */
 	size_t pins_size;
 	char pins[SONDE_RULES_MAX];
+	/* Of a session by name: functions that are recorded, '+' and a GLOB each,
+	 * or '-' and what of them isn't; 0: it has none. */
+	size_t functions_size;
+	char functions[SONDE_RULES_MAX];
+	bool functions_have_fields; /* --args, or a condition on arguments */
 };
 
 /* No rule, and otherwise the defaults. */

@@ -95,6 +95,13 @@ int sonde_front_hooks_program(const struct sonde_front_hooks *hooks,
 	return hooks->start(hooks->ctx, pid, text, size);
 }
 
+int sonde_front_hooks_change(struct sonde_front_hooking *hooking,
+			     const char *functions, char *text, size_t size)
+{
+	return hooking->hooks->change(hooking->hooks->ctx, functions, text,
+				      size);
+}
+
 void sonde_front_hooks_look(struct sonde_front_hooking *hooking)
 {
 	if (!hooking)

@@ -26,6 +26,10 @@ struct sonde_front_hooks {
 	 * exec, traced by this thread: it runs when this returns. -ECHILD: it
 	 * has ended. */
 	int (*start)(void *ctx, pid_t pid, char *text, size_t size);
+	/* Other functions from now on, in the form of rules: '+' or '-' and a
+	 * GLOB each. 0 and lines on what is recorded, or -errno with one. */
+	int (*change)(void *ctx, const char *functions, char *text,
+		      size_t size);
 	/* Some times a second: who has ended is given up. */
 	void (*look)(void *ctx);
 	/* May be repeated. */
@@ -49,6 +53,9 @@ int sonde_front_hooks_program(const struct sonde_front_hooks *hooks,
 			      const struct sonde_child *child, pid_t pid,
 			      char *text, size_t size,
 			      struct sonde_front_hooking **ret);
+/* Other functions in those that have hooks, and in those that come; see change(). */
+int sonde_front_hooks_change(struct sonde_front_hooking *hooking,
+			     const char *functions, char *text, size_t size);
 /* To be called every SONDE_FRONT_HOOKS_MS. */
 void sonde_front_hooks_look(struct sonde_front_hooking *hooking);
 /* Takes them out, if that isn't done yet; before the recorder finishes. */

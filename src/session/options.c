@@ -1654,11 +1654,6 @@ static int check_functions(struct parse *parse)
 			    "--functions=%.60s: say of what: of a program that "
 			    "is started, or of what runs (-p PID|NAME)",
 			    options->functions[0]);
-	if (options->nr_functions && parse->is_session)
-		return fail(parse,
-			    "start: --functions=%.60s: a session has none; "
-			    "sonde record -p PID|NAME has them",
-			    options->functions[0]);
 	if (options->nr_nots && !options->nr_functions)
 		return fail(parse, "--not is of --functions=GLOB");
 	if (options->functions_args && !options->nr_functions)
@@ -1674,6 +1669,31 @@ static int check_functions(struct parse *parse)
 		return fail(parse, "--min-duration and --depth are of calls "
 				   "that --functions records");
 	return 0;
+}
+
+/* For the recorder of a session, which tells them and has them changed. */
+static int note_functions(struct parse *parse)
+{
+	const struct sonde_record_options *options = parse->options;
+	struct sonde_session_config *session = &parse->options->session;
+	int rc = 0;
+
+	if (!parse->is_session || !options->nr_functions)
+		return 0;
+	session->functions_size = 1;
+	session->functions_have_fields =
+		options->functions_args || options->functions_if;
+	for (uint32_t i = 0; i < options->nr_functions && !rc; i++)
+		rc = sonde_session_rules_add(session->functions,
+					     &session->functions_size, '+',
+					     options->functions[i],
+					     parse->error, parse->error_size);
+	for (uint32_t i = 0; i < options->nr_nots && !rc; i++)
+		rc = sonde_session_rules_add(session->functions,
+					     &session->functions_size, '-',
+					     options->nots[i], parse->error,
+					     parse->error_size);
+	return rc;
 }
 
 /* What only makes sense to check once all words are known. */
@@ -1708,6 +1728,8 @@ static int finish(struct parse *parse)
 			    "SONDE_ARENA=%.80s in its environment",
 			    options->arena);
 	rc = check_functions(parse);
+	if (!rc)
+		rc = note_functions(parse);
 	if (!rc)
 		rc = check_hooks(parse);
 	if (rc)

@@ -76,27 +76,28 @@ static int read_directory(const struct sonde_session_document *document,
 
 /* Each a sign and a pattern. */
 static int take_rules(const struct sonde_session_document *document,
-		      struct sonde_session_wish *wish, char *error,
-		      size_t error_size)
+		      const char *name, char rules[SONDE_RULES_MAX],
+		      size_t *size, char *error, size_t error_size)
 {
-	size_t nr = sonde_session_document_nr(document, "rules");
+	size_t nr = sonde_session_document_nr(document, name);
 	int rc = 0;
 
 	if (nr)
-		wish->rules_size = 1;
+		*size = 1;
 	for (size_t i = 0; !rc && i < nr; i++) {
 		const char *rule =
-			sonde_session_document_word(document, "rules", i);
+			sonde_session_document_word(document, name, i);
 
 		if (!rule || (*rule != '+' && *rule != '-') ||
-		    !is_json_text(rule))
-			return refuse_words(
-				error, error_size,
-				"each of \"rules\" must be '+' or '-' "
-				"and a pattern, in UTF-8");
-		rc = sonde_session_rules_add(wish->rules, &wish->rules_size,
-					     *rule, rule + 1, error,
-					     error_size);
+		    !is_json_text(rule)) {
+			(void)snprintf(error, error_size,
+				       "each of \"%s\" must be '+' or '-' and "
+				       "a pattern, in UTF-8",
+				       name);
+			return -EINVAL;
+		}
+		rc = sonde_session_rules_add(rules, size, *rule, rule + 1,
+					     error, error_size);
 	}
 	return rc;
 }
@@ -108,6 +109,9 @@ static int ask_check_types(const struct sonde_session_document *document,
 	if (!sonde_session_document_may_list(document, "rules"))
 		return refuse_words(error, error_size,
 				    "\"rules\" must be a list");
+	if (!sonde_session_document_may_list(document, "functions"))
+		return refuse_words(error, error_size,
+				    "\"functions\" must be a list");
 	if (!sonde_session_document_may_count(document, "loglevel"))
 		return refuse_words(error, error_size,
 				    "\"loglevel\" must be a number: 0 to 14, "
@@ -119,6 +123,26 @@ static int ask_check_types(const struct sonde_session_document *document,
 	return 0;
 }
 
+static int check_wish(const struct sonde_session_wish *wish, char *error,
+		      size_t error_size)
+{
+	bool has_more =
+		wish->rules_size || wish->has_loglevel || wish->memory_bytes;
+
+	if (!has_more && !wish->functions_size)
+		return refuse_words(error, error_size,
+				    "nothing to be changed: say \"rules\", "
+				    "\"loglevel\", \"memory_bytes\" or "
+				    "\"functions\"");
+	/* One who holds hooks does it, and the other is done at once: it would
+	 * not be all or nothing. */
+	if (has_more && wish->functions_size)
+		return refuse_words(error, error_size,
+				    "\"functions\" are changed by themselves: "
+				    "say the rest in another request");
+	return 0;
+}
+
 static int read_wish(const struct sonde_session_document *document,
 		     struct sonde_session_wish *wish, char *error,
 		     size_t error_size)
@@ -127,7 +151,11 @@ static int read_wish(const struct sonde_session_document *document,
 	int rc = ask_check_types(document, error, error_size);
 
 	if (!rc)
-		rc = take_rules(document, wish, error, error_size);
+		rc = take_rules(document, "rules", wish->rules,
+				&wish->rules_size, error, error_size);
+	if (!rc)
+		rc = take_rules(document, "functions", wish->functions,
+				&wish->functions_size, error, error_size);
 	if (rc)
 		return rc;
 	wish->has_loglevel =
@@ -143,11 +171,7 @@ static int read_wish(const struct sonde_session_document *document,
 				   wish->memory_bytes > SONDE_MEMORY_MAX))
 		return refuse_words(error, error_size,
 				    "\"memory_bytes\" is out of bounds");
-	if (!wish->rules_size && !wish->has_loglevel && !wish->memory_bytes)
-		return refuse_words(error, error_size,
-				    "nothing to be changed: say \"rules\", "
-				    "\"loglevel\" or \"memory_bytes\"");
-	return 0;
+	return check_wish(wish, error, error_size);
 }
 
 static int read_request(const struct sonde_session_document *document,
@@ -204,9 +228,10 @@ int sonde_session_ask_read(const char *line, size_t size,
 	return rc;
 }
 
-void sonde_session_put_rules(struct sonde_json *json, const char *rules)
+void sonde_session_put_rules(struct sonde_json *json, const char *name,
+			     const char *rules)
 {
-	sonde_json_open(json, "rules", '[');
+	sonde_json_open(json, name, '[');
 	for (; *rules; rules += strlen(rules) + 1)
 		sonde_json_put_text(json, NULL, rules);
 	sonde_json_close(json, ']');
@@ -216,7 +241,9 @@ static void put_wish(struct sonde_json *json,
 		     const struct sonde_session_wish *wish)
 {
 	if (wish->rules_size)
-		sonde_session_put_rules(json, wish->rules);
+		sonde_session_put_rules(json, "rules", wish->rules);
+	if (wish->functions_size)
+		sonde_session_put_rules(json, "functions", wish->functions);
 	if (wish->has_loglevel)
 		sonde_json_put_unsigned(json, "loglevel", wish->loglevel);
 	if (wish->memory_bytes)
@@ -290,14 +317,18 @@ static int receive_answer(int fd, struct sonde_session_document **ret_answer)
 	return rc == -EINVAL ? -EPROTO : rc == -ECONNRESET ? -EPIPE : rc;
 }
 
+static bool are_sayable(const char *rules)
+{
+	for (; *rules; rules += strlen(rules) + 1)
+		if (!is_json_text(rules))
+			return false;
+	return true;
+}
+
 static bool is_sayable(const struct sonde_session_ask *ask)
 {
-	const char *rule = ask->wish.rules;
-
-	for (; *rule; rule += strlen(rule) + 1)
-		if (!is_json_text(rule))
-			return false;
-	return is_json_text(ask->directory);
+	return are_sayable(ask->wish.rules) &&
+	       are_sayable(ask->wish.functions) && is_json_text(ask->directory);
 }
 
 int sonde_session_ask_recorder(const struct sonde_rundir *dir, const char *name,

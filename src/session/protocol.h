@@ -42,6 +42,9 @@ struct sonde_session_wish {
 	uint32_t loglevel;
 	size_t rules_size; /* with the empty string at the end */
 	char rules[SONDE_RULES_MAX];
+	/* Functions, in the form of rules; changed by themselves. */
+	size_t functions_size;
+	char functions[SONDE_RULES_MAX];
 };
 
 struct sonde_session_ask {
@@ -56,8 +59,9 @@ int sonde_session_ask_read(const char *line, size_t size,
 			   struct sonde_session_ask *ret_ask, char *error,
 			   size_t error_size);
 
-/* Rules as a member "rules", a list of words. */
-void sonde_session_put_rules(struct sonde_json *json, const char *rules);
+/* Rules as a member of that name, a list of words. */
+void sonde_session_put_rules(struct sonde_json *json, const char *name,
+			     const char *rules);
 
 /* The request as a line, to be freed; NULL without memory. */
 char *sonde_session_ask_write(const struct sonde_session_ask *ask);

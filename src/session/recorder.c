@@ -41,11 +41,13 @@
 /* Who has started a session by name isn't needed any more. */
 static void hear_front(struct sonde_recorder *r)
 {
+	struct sonde_holder_said said;
 	ssize_t n;
 	char byte;
 
 	if (r->has_holder) {
-		sonde_recorder_hear_holder(r);
+		if (sonde_recorder_hear_holder(r, &said))
+			sonde_recorder_tell_functions(r, &said);
 		return;
 	}
 	/* After its go (start_kernel) it sends nothing: what can be read is the
@@ -676,6 +678,7 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 	};
 	sonde_recorder_select(r, config->rules, config->rules_size,
 			      config->loglevel);
+	memcpy(r->functions, config->functions, config->functions_size);
 	rc = sonde_recorder_start_triggers(r);
 	if (rc)
 		return fail(ready, rc, "triggers", "");

@@ -37,6 +37,7 @@ struct asker {
 	uint64_t since;  /* in the order of coming */
 	bool awaits_end; /* it has asked for it */
 	bool awaits_event;
+	bool awaits_functions; /* that they are changed */
 	uint32_t awaits_chunk; /* that it is ended; 0: none */
 	uint32_t used;
 	char text[SONDE_ASK_MAX];
@@ -160,7 +161,9 @@ static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
 			    config->mode == SONDE_OVERWRITE ? "overwrite" :
 							      "discard");
 	sonde_json_put_unsigned(json, "memory_bytes", r->budget.total_bytes);
-	sonde_session_put_rules(json, r->rules);
+	sonde_session_put_rules(json, "rules", r->rules);
+	if (*r->functions)
+		sonde_session_put_rules(json, "functions", r->functions);
 	sonde_json_put_unsigned(json, "loglevel", r->setup.loglevel);
 	sonde_json_put_text(json, "directory", r->config->directory);
 	if (named->earlier)
@@ -531,6 +534,68 @@ static void obey_change(struct sonde_recorder *r, struct asker *asker,
 		tell_status(r, asker);
 }
 
+static void obey_functions(struct sonde_recorder *r, struct asker *asker,
+			   const struct sonde_session_wish *wish)
+{
+	struct sonde_source_error error = { "" };
+	int rc = sonde_recorder_ask_functions(r, wish, &error);
+
+	if (rc)
+		refuse(asker, *error.text ? error.text : strerrordesc_np(-rc));
+	else
+		asker->awaits_functions = true;
+}
+
+static void put_line_by_line(struct sonde_json *json, const char *lines)
+{
+	char line[ERROR_SIZE];
+	size_t length;
+
+	sonde_json_open(json, "notes", '[');
+	for (; *lines; lines += length + (lines[length] == '\n')) {
+		length = strcspn(lines, "\n");
+		(void)snprintf(line, sizeof(line), "%.*s", (int)length, lines);
+		sonde_json_put_text(json, NULL, line);
+	}
+	sonde_json_close(json, ']');
+}
+
+static void tell_asker_functions(struct sonde_recorder *r, struct asker *asker,
+				 const struct sonde_holder_said *said)
+{
+	struct line line;
+
+	asker->awaits_functions = false;
+	if (said->rc) {
+		refuse(asker, said->text);
+		return;
+	}
+	if (!begin_answer(&line)) {
+		drop(asker);
+		return;
+	}
+	sonde_json_put_bool(&line.json, "ok", true);
+	put_running(r, &line.json);
+	put_line_by_line(&line.json, said->text);
+	answer(asker, end_answer(&line));
+}
+
+void sonde_recorder_tell_functions(struct sonde_recorder *r,
+				   const struct sonde_holder_said *said)
+{
+	if (!said->rc) {
+		memcpy(r->functions, r->asked_functions, sizeof(r->functions));
+		/* A holder's death ends a session's hooks, so nobody goes on
+		 * with what the file says. */
+		(void)describe_session(r, false);
+	}
+	*r->asked_functions = '\0';
+	for (uint32_t i = 0; i < ASKERS_MAX; i++)
+		if (r->named->askers[i].fd >= 0 &&
+		    r->named->askers[i].awaits_functions)
+			tell_asker_functions(r, &r->named->askers[i], said);
+}
+
 /* Nothing would ever come where nothing is waited for. */
 static void obey_wait(const struct sonde_recorder *r, struct asker *asker)
 {
@@ -619,7 +684,10 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		take_snapshot(r, asker, ask.directory);
 		break;
 	case SONDE_ASK_CHANGE:
-		obey_change(r, asker, &ask.wish);
+		if (ask.wish.functions_size)
+			obey_functions(r, asker, &ask.wish);
+		else
+			obey_change(r, asker, &ask.wish);
 		break;
 	case SONDE_ASK_CLEAR:
 		obey_clear(r, asker);
@@ -688,8 +756,8 @@ void sonde_recorder_hear_asker(struct sonde_recorder *r, uint32_t index)
 /* The least goes first: who waits stays before those who only look. */
 static uint64_t asker_rank(const struct asker *asker)
 {
-	bool waits =
-		asker->awaits_event || asker->awaits_end || asker->awaits_chunk;
+	bool waits = asker->awaits_event || asker->awaits_end ||
+		     asker->awaits_chunk || asker->awaits_functions;
 
 	return asker->since | (uint64_t)waits << 63;
 }
@@ -728,6 +796,7 @@ void sonde_recorder_accept_askers(struct sonde_recorder *r)
 	asker->used = 0;
 	asker->awaits_end = false;
 	asker->awaits_event = false;
+	asker->awaits_functions = false;
 	asker->awaits_chunk = 0;
 	asker->since = r->named->nr_came++;
 	if (sonde_recorder_watch(r, fd, SONDE_RECORDER_ASKER,
@@ -812,7 +881,7 @@ void sonde_recorder_unname(struct sonde_recorder *r, bool started)
 
 		if (started && asker->fd >= 0 &&
 		    (asker->awaits_end || asker->awaits_event ||
-		     asker->awaits_chunk))
+		     asker->awaits_chunk || asker->awaits_functions))
 			tell_asker_end(r, asker);
 		drop(asker);
 	}

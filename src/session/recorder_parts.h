@@ -30,6 +30,7 @@
 #include "session/budget.h"
 #include "session/census.h"
 #include "session/counts.h"
+#include "session/holder.h"
 #include "session/kernel.h"
 #include "session/mappings.h"
 #include "session/pace.h"
@@ -118,7 +119,10 @@ struct sonde_recorder {
 	int epoll_fd;
 	bool finishing;
 	bool has_holder; /* of hooks: the front of a session by name stays */
-	bool is_ending;  /* the holder is taking the hooks out, */
+	/* The functions that are recorded, and those that the holder is to
+	 * record instead of them; "": it isn't asked. */
+	char functions[SONDE_RULES_MAX], asked_functions[SONDE_RULES_MAX];
+	bool is_ending;         /* the holder is taking the hooks out, */
 	uint64_t holder_end_ns; /* and is waited for no longer */
 	bool is_void;           /* none could be put in: there is no session */
 	enum sonde_header_kind last_header;
@@ -338,6 +342,11 @@ void sonde_recorder_tell_chunk(struct sonde_recorder *r,
 			       const struct sonde_recorder_chunk *chunk,
 			       int error);
 
+/* To whoever has asked for other functions: what the holder says of them, or
+ * why it says nothing. */
+void sonde_recorder_tell_functions(struct sonde_recorder *r,
+				   const struct sonde_holder_said *said);
+
 /* To those who wait for it. */
 void sonde_recorder_tell_fired(struct sonde_recorder *r,
 			       const struct sonde_recorder_fired *fired);
@@ -402,8 +411,15 @@ void sonde_recorder_read(struct sonde_recorder *r);
 /* It is over, as soon as no hooks are left. */
 void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why);
 
-/* Who holds the hooks (session/start_hooks.h) has said something, or has gone. */
-void sonde_recorder_hear_holder(struct sonde_recorder *r);
+/* Has the holder record other functions, and doesn't wait for it. 0, or -errno
+ * and why that can't be in `error`. */
+int sonde_recorder_ask_functions(struct sonde_recorder *r,
+				 const struct sonde_session_wish *wish,
+				 struct sonde_source_error *error);
+/* Who holds the hooks (session/start_hooks.h) has said something, or has gone:
+ * true if it is to be told to whoever has asked for other functions. */
+bool sonde_recorder_hear_holder(struct sonde_recorder *r,
+				struct sonde_holder_said *ret_said);
 /* It has not taken them out in time: the session ends without, and says so. */
 void sonde_recorder_leave_holder(struct sonde_recorder *r);
 

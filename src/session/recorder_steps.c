@@ -10,12 +10,12 @@
 #include "session/recorder_parts.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/time.h"
-#include "session/start_hooks.h"
 #include "sys/proc.h"
 
 #define HOLDER_NS 5000000000ull
@@ -64,6 +64,41 @@ static bool ask_holder(struct sonde_recorder *r)
 	       (ssize_t)sizeof(end);
 }
 
+int sonde_recorder_ask_functions(struct sonde_recorder *r,
+				 const struct sonde_session_wish *wish,
+				 struct sonde_source_error *error)
+{
+	const struct sonde_session_config *config = r->config->session;
+	char message[1 + SONDE_RULES_MAX] = { SONDE_HOLDER_CHANGE };
+
+	if (!config->functions_size)
+		return sonde_source_fail(
+			error, -EOPNOTSUPP,
+			"it was started without --functions=GLOB, of which a "
+			"process takes care: give some to sonde start");
+	if (config->functions_have_fields)
+		return sonde_source_fail(
+			error, -EOPNOTSUPP,
+			"it was started with --args or a condition on "
+			"arguments, and then its functions stay what they "
+			"are: start another session");
+	if (!r->has_holder)
+		return sonde_source_fail(
+			error, -EPIPE,
+			"the process that held its hooks was killed, and with "
+			"it they went: start another session");
+	if (*r->asked_functions)
+		return sonde_source_fail(error, -EBUSY,
+					 "its functions are being changed just "
+					 "now; try again");
+	memcpy(message + 1, wish->functions, wish->functions_size);
+	if (send(r->config->control_fd, message, 1 + wish->functions_size,
+		 MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return -errno;
+	memcpy(r->asked_functions, wish->functions, wish->functions_size);
+	return 0;
+}
+
 void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why)
 {
 	if (r->finishing || r->is_ending)
@@ -98,7 +133,7 @@ static void lose_holder(struct sonde_recorder *r)
 	sonde_summary_note(
 		&r->summary,
 		"the process that held the hooks of --malloc, --locks, --io "
-		"was killed: from then on, nothing of these was "
+		"or --functions was killed: from then on, nothing of these was "
 		"recorded");
 	r->finishing |= r->is_ending;
 }
@@ -114,31 +149,53 @@ void sonde_recorder_leave_holder(struct sonde_recorder *r)
 	sonde_summary_note(
 		&r->summary,
 		"the process that holds the hooks of --malloc, --locks, --io "
-		"(pid %d) %s: they stay in the programs until it %s or is killed",
+		"or --functions (pid %d) %s: they stay in the programs until it "
+		"%s or is killed",
 		(int)holder,
 		is_stopped ? "is stopped" : "has not taken them out in time",
 		is_stopped ? "goes on" : "does");
 	r->finishing = true;
 }
 
-void sonde_recorder_hear_holder(struct sonde_recorder *r)
+static void take_notes(struct sonde_recorder *r,
+		       const struct sonde_summary *said)
 {
-	static struct sonde_summary said;
+	for (uint32_t i = 0; i < said->nr_notes && i < SONDE_NOTES_MAX; i++)
+		sonde_summary_note(&r->summary, "%s", said->notes[i]);
+	r->summary.nr_missed += said->nr_missed;
+	r->finishing = true;
+}
+
+bool sonde_recorder_hear_holder(struct sonde_recorder *r,
+				struct sonde_holder_said *ret_said)
+{
+	static union {
+		struct sonde_summary end;
+		struct sonde_holder_said change;
+	} said;
 	ssize_t n =
 		recv(r->config->control_fd, &said, sizeof(said), MSG_DONTWAIT);
 
+	_Static_assert(sizeof(said.end) != sizeof(said.change),
+		       "they are told apart by their sizes");
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+		return false;
+	if (n == (ssize_t)sizeof(said.change)) {
+		*ret_said = said.change;
+		return true;
+	}
 	if (n == 1) {
 		r->is_void = true;
 		r->finishing = true;
-	} else if (n == (ssize_t)sizeof(said)) {
-		for (uint32_t i = 0; i < said.nr_notes && i < SONDE_NOTES_MAX;
-		     i++)
-			sonde_summary_note(&r->summary, "%s", said.notes[i]);
-		r->summary.nr_missed += said.nr_missed;
-		r->finishing = true;
+	} else if (n == (ssize_t)sizeof(said.end)) {
+		take_notes(r, &said.end);
 	} else {
 		lose_holder(r);
+		*ret_said = (struct sonde_holder_said){
+			.rc = -EPIPE,
+			.text = "the process that holds its hooks was killed",
+		};
+		return *r->asked_functions;
 	}
+	return false;
 }

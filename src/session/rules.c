@@ -29,8 +29,8 @@ int sonde_session_rules_add(char rules[SONDE_RULES_MAX], size_t *size,
 			       glob, length, SONDE_GLOB_MAX - 1);
 	else if (at + length + 3 > SONDE_RULES_MAX)
 		(void)snprintf(error, error_size,
-			       "the patterns of -e and --exclude together "
-			       "exceed %u bytes; merge some with '*'",
+			       "the patterns together exceed %u bytes; merge "
+			       "some with '*'",
 			       SONDE_RULES_MAX);
 	else {
 		rules[at] = sign;

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "session/holder.h"
 #include "sys/dir.h"
 
 /* What the holder says to who made it. */
@@ -58,17 +59,40 @@ int sonde_session_start_hooks(const struct sonde_recorder_start_config *config,
 	return rc;
 }
 
+static void change_functions(const char *functions)
+{
+	struct sonde_holder_said said = { .rc = 0 };
+
+	said.rc = sonde_front_hooks_change(hooking, functions, said.text,
+					   sizeof(said.text));
+	(void)send(control_fd, &said, sizeof(said), MSG_NOSIGNAL);
+}
+
+/* What the recorder asks for, which is read in any case: what is left unread would
+ * make it lose our answer. False: for the end, or it has gone. */
+static bool heed_recorder(void)
+{
+	char asked[1 + SONDE_RULES_MAX + 1];
+	ssize_t n = recv(control_fd, asked, sizeof(asked) - 1, MSG_DONTWAIT);
+
+	if (n < 1 || asked[0] != SONDE_HOLDER_CHANGE)
+		return false;
+	asked[n] = '\0';
+	change_functions(asked + 1);
+	return true;
+}
+
 /* Until the recorder asks for it, or has gone. */
 static void hold_hooks(void)
 {
 	struct pollfd pollfd = { .fd = control_fd, .events = POLLIN };
 	static struct sonde_summary notes;
-	char asked;
 
-	while (poll(&pollfd, 1, SONDE_FRONT_HOOKS_MS) == 0 || !pollfd.revents)
-		sonde_front_hooks_look(hooking);
-	/* What is left unread would make the recorder lose our answer. */
-	(void)recv(control_fd, &asked, sizeof(asked), MSG_DONTWAIT);
+	do
+		while (poll(&pollfd, 1, SONDE_FRONT_HOOKS_MS) == 0 ||
+		       !pollfd.revents)
+			sonde_front_hooks_look(hooking);
+	while (heed_recorder());
 	sonde_front_hooks_end(hooking);
 	sonde_front_hooks_tell(hooking, &notes);
 	(void)send(control_fd, &notes, sizeof(notes), MSG_NOSIGNAL);

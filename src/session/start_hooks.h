@@ -9,11 +9,8 @@
  *				processes that come later, takes the hooks out
  *	recorder		records; asks the holder to end before it ends
  *
- * The holder and the recorder have the recorder's control socket between them:
- *
- *	recorder -> holder	SONDE_HOLDER_END: take the hooks out
- *	holder -> recorder	its notes, in a struct sonde_summary: that is done
- *				one byte: none could be put in, there is no session
+ * The holder and the recorder have the recorder's control socket between them
+ * (holder.h).
  *
  * If the recorder is killed, the holder takes the hooks out and ends. If the
  * holder is killed, the processes' servants take them out (probe/inject), and the
@@ -24,8 +21,6 @@
 
 #include "session/child.h"
 #include "session/start.h"
-
-#define SONDE_HOLDER_END 'e'
 
 typedef int
 sonde_session_recorder_start(const struct sonde_recorder_start_config *config,

@@ -159,6 +159,9 @@ static void a_request_is_what_was_written(void **state)
 			    .has_loglevel = true,
 			    .rules_size = 12,
 			    .rules = "+a:*\0-*\"b\\\0" } },
+		{ .what = SONDE_ASK_CHANGE,
+		  .wish = { .functions_size = 12,
+			    .functions = "+f*@lib\0-g\0" } },
 	};
 
 	(void)state;
@@ -227,6 +230,8 @@ static void a_member_of_another_type_is_refused_by_its_name(void **state)
 		{ "rules", "\"+a\"" },
 		{ "rules", "null" },
 		{ "rules", "{}" },
+		{ "functions", "\"+a\"" },
+		{ "functions", "null" },
 		{ "loglevel", "\"3\"" },
 		{ "loglevel", "3.0" },
 		{ "loglevel", "-1" },
