@@ -5,10 +5,13 @@ by frame pointers and by tables, in threads, handlers and children."""
 
 import json
 import re
+import shutil
 
 from sonde import (SONDE, build, check, install, record_ok, require, run,
-                   skip_if_sanitized)
+                   scratch, skip_if_sanitized)
+from attached import Told
 from harness import check_equal, main, test
+from home import Home
 
 # An event at the end of some calls; each adds to what the next returns, so that
 # none of them is a jump.
@@ -75,11 +78,15 @@ int main(int argc, char **argv)
 """
 
 
-def stacks(recording, event="calls:here"):
-    done = run(SONDE, "print", "--format", "json", recording.dir)
+def stacks_in(directory, event="calls:here"):
+    done = run(SONDE, "print", "--format", "json", directory)
     check_equal(done.returncode, 0, done.stderr)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return [line["stack"] for line in lines if line["event"] == event]
+
+
+def stacks(recording, event="calls:here"):
+    return stacks_in(recording.dir, event)
 
 
 def functions(stack):
@@ -253,6 +260,63 @@ def babeltrace2_reads_numbers_and_stacks():
         check_equal([e["number"] for e in kept], [1], "numbers")
         check_equal(event.contexts["stack"], 1, "numbers")
         check(len(kept[0]["frames"]) > 4, kept[0])
+
+
+# Two ways to one event, as each line of input says.
+WAYS = CALLS[:CALLS.index("CALL three")] + r"""
+int main(void)
+{
+	char line[80];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	puts("0");
+	while (fgets(line, sizeof(line), stdin)) {
+		sink += *line == 'o' ? one(1) : two(2);
+		puts("1");
+	}
+	return 0;
+}
+"""
+ONE, TWO = ["reached", "one", "main"], ["reached", "one", "two", "main"]
+
+
+def check_ways(directory, *expected):
+    """Of a trace that is moved to where nothing else is of it."""
+    moved = scratch() / "trace"
+    shutil.copytree(directory, moved)
+    check_equal([up_to_main(stack) for stack in stacks_in(moved)],
+                list(expected), str(directory))
+
+
+@test
+def a_chunk_has_the_stacks_of_its_events():
+    p = Told(build(WAYS, "-g", "-O2", "-pthread"))
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--rotate", "hand",
+                               "--stack=16")
+        for ways in ["one", "two"], ["one"], ["two", "one"]:
+            for way in ways:
+                p.do(way)
+            home.ok("rotate", "night")
+        home.ok("stop", "night")
+        check_ways(directory / "chunk-000001", ONE, TWO)
+        check_ways(directory / "chunk-000002", ONE)
+        check_ways(directory / "chunk-000003", TWO, ONE)
+    p.end()
+
+
+@test
+def a_snapshot_has_the_stacks_of_its_events():
+    p = Told(build(WAYS, "-g", "-O2", "-pthread"))
+    with Home() as home:
+        home.start("day", "-p", p.pid, "--mode", "overwrite", "--stack=16")
+        ways = []
+        for way, names in ("one", ONE), ("two", TWO), ("one", ONE):
+            p.do(way)
+            ways.append(names)
+            check_ways(home.snapshot("day")[0].dir, *ways)
+        home.ok("destroy", "day")
+    p.end()
 
 
 @test
