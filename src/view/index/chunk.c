@@ -2,15 +2,12 @@
 /* chunk.c - states to few bytes and back (chunk.h). */
 #include "view/index/chunk.h"
 
-#include <endian.h>
 #include <errno.h>
-#include <string.h>
 
 #include "base/grow.h"
 
 #define HEAD_BYTES  8u
 #define ABOUT_BYTES 4u
-#define KIND_BITS   5
 
 struct head {
 	uint16_t nr, states;
@@ -19,7 +16,6 @@ struct head {
 };
 
 _Static_assert(sizeof(struct head) == HEAD_BYTES, "as it is written");
-_Static_assert(SONDE_VIEW_KINDS == 1u << KIND_BITS, "a kind has its bits");
 _Static_assert(SONDE_VIEW_STATES <= 16, "a state has its bit");
 _Static_assert(HEAD_BYTES + SONDE_VIEW_KINDS * (ABOUT_BYTES + 1) +
 			       SONDE_VIEW_CHUNK / SONDE_VIEW_GROUP *
@@ -112,7 +108,7 @@ static unsigned char *put_duration(uint64_t duration, unsigned char *to,
 		duration ? (71 - (unsigned int)__builtin_clzll(duration)) / 8 :
 			   1;
 
-	*code |= (unsigned char)((bytes - 1) << KIND_BITS);
+	*code |= (unsigned char)((bytes - 1) << SONDE_VIEW_KIND_BITS);
 	duration = htole64(duration); /* its lower bytes */
 	memcpy(to, &duration, bytes);
 	return to + bytes;
@@ -268,47 +264,20 @@ static const unsigned char *group_data(const struct sonde_view_chunk *chunk,
 	return place < chunk->end - chunk->data ? chunk->data + place : NULL;
 }
 
-static const uint64_t low_bytes[8] = {
-	UINT64_MAX >> 56, UINT64_MAX >> 48, UINT64_MAX >> 40, UINT64_MAX >> 32,
-	UINT64_MAX >> 24, UINT64_MAX >> 16, UINT64_MAX >> 8,  UINT64_MAX,
-};
-
-/* No state is looked at before all are decoded: what they might have led to is
- * in memory. A picture spends most of its time here. */
-bool sonde_view_chunk_decode(const struct sonde_view_chunk *chunk,
-			     uint32_t group, int64_t begin,
-			     struct sonde_view_group *ret_group)
+bool sonde_view_chunk_group(const struct sonde_view_chunk *chunk,
+			    uint32_t group, int64_t begin,
+			    struct sonde_view_group *ret_group)
 {
 	const unsigned char *codes = group_data(chunk, group);
-	const unsigned char *at;
 	uint32_t left = chunk->nr - group * SONDE_VIEW_GROUP;
 	uint32_t nr = left < SONDE_VIEW_GROUP ? left : SONDE_VIEW_GROUP;
-	uint64_t durations = 0; /* all bits of them */
-	uint64_t time = (uint64_t)begin;
-	uint32_t last_kind = 0;
 
 	if (!codes)
 		return false;
-	at = codes + nr;
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t kind = codes[i] & (SONDE_VIEW_KINDS - 1);
-		uint32_t longer = codes[i] >> KIND_BITS;
-		uint64_t duration;
-
-		memcpy(&duration, at, sizeof(duration));
-		duration = le64toh(duration) & low_bytes[longer];
-		at += 1 + longer;
-		ret_group->begins[i] = (int64_t)time;
-		ret_group->kinds[i] = (uint8_t)kind;
-		last_kind = kind > last_kind ? kind : last_kind;
-		durations |= duration;
-		time += duration;
-	}
-	ret_group->nr = nr;
-	ret_group->begins[nr] = (int64_t)time;
-	return last_kind < chunk->nr_kinds && at <= chunk->end &&
-	       durations <= (uint64_t)SONDE_VIEW_TIME_MAX &&
-	       time <= (uint64_t)SONDE_VIEW_TIME_MAX;
+	*ret_group = (struct sonde_view_group){
+		.end = begin, .left = nr, .code = codes, .duration = codes + nr
+	};
+	return sonde_view_group_next(chunk, ret_group);
 }
 
 uint32_t sonde_view_chunk_about(const struct sonde_view_chunk *chunk,

@@ -6,9 +6,10 @@
  * A state is one byte that says which *kind* it is of (a state and what goes with
  * it; a chunk has up to SONDE_VIEW_KINDS) and how many bytes its duration takes,
  * and these: four bytes for most. Each *group* of SONDE_VIEW_GROUP states can be
- * decoded alone: first come the bytes that say which kinds and how many bytes, so
- * that where a duration is hangs on no load of the one before. For each group there
- * is how long the row had been in each state by then, since the chunk's begin.
+ * decoded alone, as far as one needs it: first come the bytes that say which kinds
+ * and how many bytes, so that where a duration is hangs on no load of the one
+ * before. For each group there is how long the row had been in each state by then,
+ * since the chunk's begin.
  *
  *	u16 nr, states	how many; which states there are, as bits
  *	u8 nr_kinds, width	the latter: bytes of a sum, 4 or 8
@@ -24,20 +25,23 @@
 #ifndef VIEW_INDEX_CHUNK_H
 #define VIEW_INDEX_CHUNK_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "view/index/states.h"
 
-#define SONDE_VIEW_CHUNK    256u
-#define SONDE_VIEW_GROUP    32u
-#define SONDE_VIEW_KINDS    32u
-#define SONDE_VIEW_TIME_MAX (((int64_t)1 << 55) - 1)
+#define SONDE_VIEW_CHUNK     256u
+#define SONDE_VIEW_GROUP     32u
+#define SONDE_VIEW_KIND_BITS 5
+#define SONDE_VIEW_KINDS     (1u << SONDE_VIEW_KIND_BITS)
+#define SONDE_VIEW_TIME_MAX  (((int64_t)1 << 55) - 1)
 /* The most that a chunk takes, whatever is in it. */
 #define SONDE_VIEW_CHUNK_BYTES 4096u
 /* So many bytes behind a chunk must be there to be read, whatever they are: a
- * group is decoded, and then one sees whether it was sound. */
+ * state is decoded, and then one sees whether it was sound. */
 #define SONDE_VIEW_CHUNK_BEHIND (SONDE_VIEW_GROUP * 9 + 8)
 
 struct sonde_view_kind {
@@ -83,11 +87,12 @@ struct sonde_view_chunk {
 	size_t group_bytes;
 };
 
-/* States of a group, one after the other. */
+/* States of a group, one after the other: where one stands. */
 struct sonde_view_group {
-	uint32_t nr;
-	int64_t begins[SONDE_VIEW_GROUP + 1]; /* [nr]: the last one's end */
-	uint8_t kinds[SONDE_VIEW_GROUP];      /* numbers of the chunk's */
+	int64_t begin, end; /* the state's */
+	uint32_t kind;      /* its number, of the chunk's */
+	uint32_t left;      /* states behind it, and where they are: */
+	const unsigned char *code, *duration;
 };
 
 /* `size`: how many bytes there are, not counting those behind. */
@@ -104,10 +109,35 @@ uint64_t sonde_view_chunk_passed(const struct sonde_view_chunk *chunk,
 /* Adds that, by state. */
 void sonde_view_chunk_sums(const struct sonde_view_chunk *chunk, uint32_t group,
 			   uint64_t sums[SONDE_VIEW_STATES]);
-/* False: it isn't sound. */
-bool sonde_view_chunk_decode(const struct sonde_view_chunk *chunk,
-			     uint32_t group, int64_t begin,
-			     struct sonde_view_group *ret_group);
+/* The group's first state, which begins then. False: it isn't sound. */
+bool sonde_view_chunk_group(const struct sonde_view_chunk *chunk,
+			    uint32_t group, int64_t begin,
+			    struct sonde_view_group *ret_group);
+/* The next one. False: there is none, or it isn't sound. A picture spends most
+ * of its time here. */
+static inline bool sonde_view_group_next(const struct sonde_view_chunk *chunk,
+					 struct sonde_view_group *group)
+{
+	unsigned int code;
+	uint64_t duration;
+	uint64_t end;
+
+	if (!group->left)
+		return false;
+	group->left--;
+	code = *group->code++;
+	memcpy(&duration, group->duration, sizeof(duration));
+	group->duration += 1 + (code >> SONDE_VIEW_KIND_BITS);
+	/* its lower bytes, one to eight */
+	duration = le64toh(duration) &
+		   UINT64_MAX >> (56 - 8 * (code >> SONDE_VIEW_KIND_BITS));
+	end = (uint64_t)group->end + duration;
+	group->kind = code & (SONDE_VIEW_KINDS - 1);
+	group->begin = group->end;
+	group->end = (int64_t)end;
+	return group->kind < chunk->nr_kinds && group->duration <= chunk->end &&
+	       (end | duration) <= (uint64_t)SONDE_VIEW_TIME_MAX;
+}
 /* What goes with a kind. */
 uint32_t sonde_view_chunk_about(const struct sonde_view_chunk *chunk,
 				uint32_t kind);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * paint.c - a row's pixels (paint.h): each is the difference of two sums, which
- * one walk along the row finds.
+ * one walk along the row finds. Pixels that lie within one state need no sums.
  */
 #include "view/index/paint.h"
+
+#include <string.h>
 
 #include "view/index/list.h"
 #include "view/index/walk.h"
@@ -29,65 +31,104 @@ bool sonde_view_hole_pixels(const struct sonde_view_hole *hole,
 /* A pixel may begin and end a little earlier: by this part of it. */
 #define PIXEL_SLACK 8
 
+/* A row that is drawn, up to the pixel at work. */
+struct drawing {
+	struct sonde_view_walk walk;
+	int64_t begin; /* of the pixel */
+	int64_t slack; /* how much earlier it may be */
+	uint32_t
+		states; /* bits: the row was ever in, but for what isn't known */
+	int64_t summed;                      /* the time of sums[0] */
+	uint64_t sums[2][SONDE_VIEW_STATES]; /* before it, up to its end */
+};
+
 /* What a pixel shows: the state that took most of it, and how much that is. */
-static void choose_state(const uint64_t before[SONDE_VIEW_STATES],
-			 const uint64_t after[SONDE_VIEW_STATES],
-			 uint64_t pixel_ns, struct sonde_view_run *run)
+static void choose_state(const struct drawing *drawing, uint64_t pixel_ns,
+			 struct sonde_view_run *run)
 {
 	uint64_t most = 0;
 
-	for (uint8_t i = SONDE_VIEW_UNKNOWN + 1; i < SONDE_VIEW_STATES; i++)
-		if (after[i] - before[i] > most) {
-			most = after[i] - before[i];
+	for (uint32_t left = drawing->states; left; left &= left - 1) {
+		uint8_t i = (uint8_t)__builtin_ctz(left);
+		uint64_t took = drawing->sums[1][i] - drawing->sums[0][i];
+
+		if (took > most) {
+			most = took;
 			run->state = i;
 		}
+	}
 	run->share = (uint8_t)(most * 255 / pixel_ns);
 	if (most && !run->share)
 		run->share = 1;
 }
 
 /* Only what fills a pixel has a name there. */
-static void choose_name(struct sonde_view_walk *walk, int64_t begin,
-			int64_t end, struct sonde_view_run *run)
+static void fill_pixel(const struct sonde_view_piece *piece,
+		       struct sonde_view_run *run)
 {
-	struct sonde_view_piece piece;
-
-	if (run->state == SONDE_VIEW_SPAN &&
-	    sonde_view_walk_at(walk, begin, &piece) && piece.end >= end)
-		run->name = (uint16_t)piece.about;
+	run->state = piece->state;
+	run->share = 255;
+	if (run->state == SONDE_VIEW_SPAN)
+		run->name = (uint16_t)piece->about;
 }
 
-/* All of the row's pixels, one by one. One that is finer than the clock is what
- * is there then. */
-static void draw_row(const struct sonde_view_rows *rows, uint32_t row,
-		     const struct sonde_view_span *span, uint32_t pixels,
-		     struct sonde_view_run *runs)
+/* Not one that lies within a state, as the walk knows. One that is finer than the
+ * clock is what is there then. */
+static void draw_pixel(struct drawing *drawing, int64_t end,
+		       struct sonde_view_run *run)
 {
-	int64_t slack = (span->to - span->from) / pixels / PIXEL_SLACK;
-	uint64_t sums[2][SONDE_VIEW_STATES];
+	struct sonde_view_walk *walk = &drawing->walk;
+	int64_t begin = drawing->begin;
 	struct sonde_view_piece piece;
-	struct sonde_view_walk walk;
-	int64_t begin;
 
-	sonde_view_walk_init(&walk, rows, row);
-	begin = sonde_view_walk_sums(&walk, span->from, slack, sums[0]);
+	if (drawing->summed != begin)
+		begin = sonde_view_walk_sums(walk, begin, 0, drawing->sums[0]);
+	end = sonde_view_walk_sums(walk, end, drawing->slack, drawing->sums[1]);
+	if (end > begin)
+		choose_state(drawing, (uint64_t)(end - begin), run);
+	if (end <= begin || run->state == SONDE_VIEW_SPAN)
+		if (sonde_view_walk_at(walk, begin, &piece) && piece.end >= end)
+			fill_pixel(&piece, run);
+	memcpy(drawing->sums[0], drawing->sums[1], sizeof(drawing->sums[0]));
+	drawing->begin = drawing->summed = end;
+}
+
+static uint32_t known_states(const struct sonde_view_row *row)
+{
+	uint32_t states = 0;
+
+	for (uint32_t i = SONDE_VIEW_UNKNOWN + 1; i < SONDE_VIEW_STATES; i++)
+		if (row->sums[i])
+			states |= 1u << i;
+	return states;
+}
+
+void sonde_view_paint_states(const struct sonde_view_rows *rows, uint32_t row,
+			     const struct sonde_view_span *span,
+			     uint32_t pixels, struct sonde_view_run *runs)
+{
+	struct sonde_view_edges edges = sonde_view_edges(span, pixels);
+	struct drawing drawing = {
+		.slack = (span->to - span->from) / pixels / PIXEL_SLACK,
+		.states = known_states(&rows->rows[row]),
+	};
+	struct sonde_view_piece piece;
+
+	sonde_view_walk_init(&drawing.walk, rows, row);
+	drawing.begin = drawing.summed = sonde_view_walk_sums(
+		&drawing.walk, span->from, drawing.slack, drawing.sums[0]);
 	for (uint32_t x = 0; x < pixels; x++) {
-		int64_t next = sonde_view_pixel(span, x + 1, pixels);
-		int64_t end = sonde_view_walk_sums(&walk, next, slack,
-						   sums[(x + 1) % 2]);
+		int64_t end = sonde_view_edges_next(&edges);
 
 		runs[x] =
 			(struct sonde_view_run){ .x = (uint16_t)x, .width = 1 };
-		if (end > begin) {
-			choose_state(sums[x % 2], sums[(x + 1) % 2],
-				     (uint64_t)(end - begin), &runs[x]);
-			choose_name(&walk, begin, end, &runs[x]);
-		} else if (sonde_view_walk_at(&walk, begin, &piece)) {
-			runs[x].state = piece.state;
-			runs[x].share = 255;
-			choose_name(&walk, begin, end, &runs[x]);
+		if (sonde_view_walk_stays(&drawing.walk, drawing.begin, end,
+					  &piece)) {
+			fill_pixel(&piece, &runs[x]);
+			drawing.begin = end;
+		} else {
+			draw_pixel(&drawing, end, &runs[x]);
 		}
-		begin = end;
 	}
 }
 
@@ -151,7 +192,7 @@ uint32_t sonde_view_paint_row(const struct sonde_view_index *index,
 
 	if (row >= rows->nr)
 		return 0;
-	draw_row(rows, row, span, pixels, runs);
+	sonde_view_paint_states(rows, row, span, pixels, runs);
 	draw_holes(index, &rows->rows[row], span, pixels, runs);
 	return join_runs(runs, pixels);
 }

@@ -32,12 +32,34 @@ static inline int64_t sonde_view_pixel(const struct sonde_view_span *span,
 				       uint32_t i, uint32_t nr)
 {
 	__extension__ typedef __int128 wide;
+
+	return span->from + (int64_t)((wide)(span->to - span->from) * i / nr);
+}
+
+/* Where pixels begin, one after the other, as above. */
+struct sonde_view_edges {
+	int64_t at;
+	uint64_t step, rest, more; /* `more` of `nr` parts behind `at` */
+	uint32_t nr;
+};
+static inline struct sonde_view_edges
+sonde_view_edges(const struct sonde_view_span *span, uint32_t nr)
+{
 	uint64_t all = (uint64_t)(span->to - span->from);
 
-	/* A frame asks for each pixel of each row: the long division is slow. */
-	if (all < UINT64_MAX / SONDE_VIEW_PIXELS)
-		return span->from + (int64_t)(all * i / nr);
-	return span->from + (int64_t)((wide)(span->to - span->from) * i / nr);
+	return (struct sonde_view_edges){
+		.at = span->from, .step = all / nr, .rest = all % nr, .nr = nr
+	};
+}
+static inline int64_t sonde_view_edges_next(struct sonde_view_edges *edges)
+{
+	edges->at += (int64_t)edges->step;
+	edges->more += edges->rest;
+	if (edges->more >= edges->nr) {
+		edges->more -= edges->nr;
+		edges->at++;
+	}
+	return edges->at;
 }
 
 /* Which pixels a hole touches; false: none. */
@@ -56,6 +78,12 @@ struct sonde_view_run {
 	uint8_t share; /* how much that is, of 255 */
 	uint16_t name; /* of what went on all the time; 0: several, or none */
 };
+
+/* All pixels of a row, from left to right: its states, and nothing of what was
+ * lost. As sonde_view_paint_row(), of which it is a part. */
+void sonde_view_paint_states(const struct sonde_view_rows *rows, uint32_t row,
+			     const struct sonde_view_span *span,
+			     uint32_t pixels, struct sonde_view_run *runs);
 
 /* A row's pixels; those of which nothing is known are in no run. `runs` has room
  * for one each; how many there are. Between the index' lock and unlock. */

@@ -4,8 +4,8 @@
  *
  * Down: the row's nodes, by halving; a node's chunks, by halving; a chunk's
  * groups, one by one, for there are eight; a group's states, from the last one
- * that was looked at. What is wrong in the file, which may be damaged, is time
- * of which nothing is known.
+ * that was looked at to the one that is wanted, and no further. What is wrong in
+ * the file, which may be damaged, is time of which nothing is known.
  */
 #include "view/index/walk.h"
 
@@ -27,7 +27,7 @@ void sonde_view_walk_init(struct sonde_view_walk *walk,
 	walk->group_begin = walk->group_end = 0;
 }
 
-#define NO_KIND UINT8_MAX
+#define NO_KIND UINT32_MAX
 
 static bool is_time_within(int64_t time, int64_t begin, int64_t end)
 {
@@ -193,7 +193,7 @@ static bool enter_chunk(struct sonde_view_walk *walk, int64_t time,
 
 static uint8_t walk_state(const struct sonde_view_walk *walk)
 {
-	uint8_t kind = walk->group.kinds[walk->at];
+	uint32_t kind = walk->group.kind;
 
 	if (kind == NO_KIND)
 		return SONDE_VIEW_UNKNOWN;
@@ -201,49 +201,71 @@ static uint8_t walk_state(const struct sonde_view_walk *walk)
 			       walk->chunk.kinds[kind];
 }
 
-/* The sums before the walk's state and how long that is become those before the
- * next one. */
-static void step_state(struct sonde_view_walk *walk)
-{
-	const struct sonde_view_group *group = &walk->group;
-
-	walk->at_sums[walk_state(walk)] +=
-		(uint64_t)(group->begins[walk->at + 1] -
-			   group->begins[walk->at]);
-	walk->at++;
-}
-
-static void begin_states(struct sonde_view_walk *walk)
-{
-	walk->at = 0;
-	walk->group_begin = walk->group.begins[0];
-	walk->group_end = walk->group.begins[walk->group.nr];
-}
-
-/* Of an open chunk, which isn't in groups yet: from the state of that time. */
-static void cut_open_group(struct sonde_view_walk *walk, int64_t time)
+/* Stands on a state of an open chunk, which isn't in groups yet: all of it is
+ * one. */
+static void stand_on_open(struct sonde_view_walk *walk, size_t i)
 {
 	const struct sonde_view_open *open = walk->row->open;
-	struct sonde_view_group *group = &walk->group;
-	size_t first;
-	size_t i;
 
-	SONDE_SEARCH(i, open->nr, sonde_view_open_begin(open, i) <= time);
-	first = i - 1;
+	walk->group = (struct sonde_view_group){
+		.begin = sonde_view_open_begin(open, i),
+		.end = i + 1 < open->nr ? sonde_view_open_begin(open, i + 1) :
+					  walk->row->end,
+		.kind = (uint32_t)(open->words[i] >> SONDE_VIEW_TIME_BITS),
+		.left = open->nr - 1 - (uint32_t)i,
+	};
+}
+
+static void enter_open_group(struct sonde_view_walk *walk)
+{
+	walk->group_begin = walk->begin;
+	walk->group_end = walk->end;
 	memcpy(walk->at_sums, walk->sums, sizeof(walk->at_sums));
-	for (i = 0; i < first; i++)
-		walk->at_sums[sonde_view_open_kind(open, i)->state] +=
-			(uint64_t)(sonde_view_open_begin(open, i + 1) -
-				   sonde_view_open_begin(open, i));
-	for (i = first; i < open->nr && i < first + SONDE_VIEW_GROUP; i++) {
-		group->begins[i - first] = sonde_view_open_begin(open, i);
-		group->kinds[i - first] =
-			(uint8_t)(open->words[i] >> SONDE_VIEW_TIME_BITS);
+	stand_on_open(walk, 0);
+}
+
+/* Time of the chunk of which nothing is known, for what is there is wrong. */
+static void give_up_chunk(struct sonde_view_walk *walk)
+{
+	walk->group = (struct sonde_view_group){
+		.begin = walk->begin,
+		.end = walk->end,
+		.kind = NO_KIND,
+	};
+	walk->group_begin = walk->begin;
+	walk->group_end = walk->end;
+	memcpy(walk->at_sums, walk->sums, sizeof(walk->sums));
+}
+
+static void pass_open_states(struct sonde_view_walk *walk, int64_t time)
+{
+	while (walk->group.left && walk->group.end <= time) {
+		walk->at_sums[walk_state(walk)] +=
+			(uint64_t)(walk->group.end - walk->group.begin);
+		stand_on_open(walk, walk->row->open->nr - walk->group.left);
 	}
-	group->nr = (uint32_t)(i - first);
-	group->begins[group->nr] =
-		i < open->nr ? sonde_view_open_begin(open, i) : walk->row->end;
-	begin_states(walk);
+}
+
+/* To the group's state of that time, which is within the group. */
+static void pass_states(struct sonde_view_walk *walk, int64_t time)
+{
+	/* copies, which the sums can't overlap: else all is loaded again */
+	const struct sonde_view_chunk chunk = walk->chunk;
+	struct sonde_view_group group = walk->group;
+
+	if (walk->is_open) {
+		pass_open_states(walk, time);
+		return;
+	}
+	while (group.end <= time) {
+		walk->at_sums[chunk.kinds[group.kind]] +=
+			(uint64_t)(group.end - group.begin);
+		if (!sonde_view_group_next(&chunk, &group)) {
+			give_up_chunk(walk);
+			return;
+		}
+	}
+	walk->group = group;
 }
 
 static bool parse_chunk(struct sonde_view_walk *walk)
@@ -259,43 +281,33 @@ static bool parse_chunk(struct sonde_view_walk *walk)
 	return walk->is_parsed;
 }
 
-/* The last group that begins by then, and its begin; walk->at_sums are those
- * before it. */
-static uint32_t find_walk_group(struct sonde_view_walk *walk, int64_t time,
-				int64_t *ret_begin)
+/* The last group that begins by then, and its span. */
+static uint32_t find_walk_group(const struct sonde_view_walk *walk,
+				int64_t time, int64_t *ret_begin,
+				int64_t *ret_end)
 {
 	uint32_t nr = sonde_view_chunk_groups(&walk->chunk);
+	uint64_t passed = (uint64_t)(time - walk->begin);
 	uint64_t begin = 0;
 	uint32_t group = 0;
 
+	*ret_end = walk->end;
 	while (group + 1 < nr) {
 		uint64_t next =
 			sonde_view_chunk_passed(&walk->chunk, group + 1);
 
-		if (next > (uint64_t)(time - walk->begin))
+		if (next > passed) {
+			*ret_end = walk->begin + (int64_t)next;
 			break;
+		}
 		begin = next;
 		group++;
 	}
-	memcpy(walk->at_sums, walk->sums, sizeof(walk->at_sums));
-	sonde_view_chunk_sums(&walk->chunk, group, walk->at_sums);
 	*ret_begin = walk->begin + (int64_t)begin;
 	return group;
 }
 
-/* Time of the chunk of which nothing is known, for what is there is wrong. */
-static void give_up_chunk(struct sonde_view_walk *walk)
-{
-	walk->group = (struct sonde_view_group){
-		.nr = 1,
-		.begins = { walk->begin, walk->end },
-		.kinds = { NO_KIND },
-	};
-	memcpy(walk->at_sums, walk->sums, sizeof(walk->sums));
-	begin_states(walk);
-}
-
-/* The time's group, decoded: walk->at is a state of it that begins by then.
+/* The time's group: walk->group is a state of it that begins by then.
  * False: its begin, *ret_begin, is close enough, and walk->at_sums are before
  * that. */
 static bool enter_group(struct sonde_view_walk *walk, int64_t time,
@@ -304,24 +316,28 @@ static bool enter_group(struct sonde_view_walk *walk, int64_t time,
 	uint32_t group;
 
 	if (is_time_within(time, walk->group_begin, walk->group_end) &&
-	    walk->group.begins[walk->at] <= time)
+	    walk->group.begin <= time)
 		return true;
 	walk->group_begin = walk->group_end = 0;
 	if (walk->is_open) {
-		cut_open_group(walk, time);
+		enter_open_group(walk);
 		return true;
 	}
 	if (!parse_chunk(walk)) {
 		give_up_chunk(walk);
 		return true;
 	}
-	group = find_walk_group(walk, time, ret_begin);
-	if (time - *ret_begin <= slack)
+	group = find_walk_group(walk, time, ret_begin, &walk->group_end);
+	memcpy(walk->at_sums, walk->sums, sizeof(walk->at_sums));
+	sonde_view_chunk_sums(&walk->chunk, group, walk->at_sums);
+	if (time - *ret_begin <= slack) {
+		walk->group_end = 0;
 		return false;
-	if (sonde_view_chunk_decode(&walk->chunk, group, *ret_begin,
+	}
+	walk->group_begin = *ret_begin;
+	if (!is_time_within(time, *ret_begin, walk->group_end) ||
+	    !sonde_view_chunk_group(&walk->chunk, group, *ret_begin,
 				    &walk->group))
-		begin_states(walk);
-	if (!is_time_within(time, walk->group_begin, walk->group_end))
 		give_up_chunk(walk);
 	return true;
 }
@@ -351,23 +367,49 @@ int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 		memcpy(ret_sums, walk->at_sums, sizeof(walk->at_sums));
 		return begin;
 	}
-	while (walk->group.begins[walk->at + 1] <= time)
-		step_state(walk);
+	pass_states(walk, time);
 	memcpy(ret_sums, walk->at_sums, sizeof(walk->at_sums));
-	ret_sums[walk_state(walk)] +=
-		(uint64_t)(time - walk->group.begins[walk->at]);
+	ret_sums[walk_state(walk)] += (uint64_t)(time - walk->group.begin);
 	return time;
 }
 
 /* What goes with the walk's state. */
 static uint32_t walk_about(const struct sonde_view_walk *walk)
 {
-	uint8_t kind = walk->group.kinds[walk->at];
+	uint32_t kind = walk->group.kind;
 
 	if (kind == NO_KIND)
 		return 0;
 	return walk->is_open ? walk->row->open->kinds[kind].about :
 			       sonde_view_chunk_about(&walk->chunk, kind);
+}
+
+static void tell_piece(const struct sonde_view_walk *walk,
+		       struct sonde_view_piece *ret_piece)
+{
+	*ret_piece = (struct sonde_view_piece){
+		.begin = walk->group.begin,
+		.end = walk->group.end,
+		.state = walk_state(walk),
+		.about = walk_about(walk),
+	};
+}
+
+bool sonde_view_walk_stays(const struct sonde_view_walk *walk, int64_t begin,
+			   int64_t end, struct sonde_view_piece *ret_piece)
+{
+	const struct sonde_view_row *row = walk->row;
+
+	if ((begin < row->begin && end <= row->begin) || begin >= row->end) {
+		*ret_piece = (struct sonde_view_piece){ begin, end, 0, 0 };
+		return true;
+	}
+	if (walk->group_begin == walk->group_end ||
+	    !is_time_within(begin, walk->group.begin, walk->group.end) ||
+	    end > walk->group.end)
+		return false;
+	tell_piece(walk, ret_piece);
+	return true;
 }
 
 bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
@@ -382,14 +424,8 @@ bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
 	if (!enter_chunk(walk, time, -1))
 		return true;
 	(void)enter_group(walk, time, -1, &begin);
-	while (walk->group.begins[walk->at + 1] <= time)
-		step_state(walk);
-	*ret_piece = (struct sonde_view_piece){
-		.begin = walk->group.begins[walk->at],
-		.end = walk->group.begins[walk->at + 1],
-		.state = walk_state(walk),
-		.about = walk_about(walk),
-	};
+	pass_states(walk, time);
+	tell_piece(walk, ret_piece);
 	return true;
 }
 

@@ -27,11 +27,10 @@ struct sonde_view_walk {
 	uint64_t offset;
 	bool is_open, is_parsed;
 	struct sonde_view_chunk chunk;
-	/* the group */
+	/* the group, and a state of it; begin == end: none */
 	int64_t group_begin, group_end;
 	struct sonde_view_group group;
-	uint32_t at;                         /* a state of it */
-	uint64_t at_sums[SONDE_VIEW_STATES]; /* before that */
+	uint64_t at_sums[SONDE_VIEW_STATES]; /* before the state */
 };
 
 void sonde_view_walk_init(struct sonde_view_walk *walk,
@@ -42,6 +41,10 @@ void sonde_view_walk_init(struct sonde_view_walk *walk,
 int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 			     int64_t slack,
 			     uint64_t ret_sums[SONDE_VIEW_STATES]);
+/* Whether it was in one state all the time from `begin` to `end`, at most the same,
+ * as far as the last question told. False: ask. */
+bool sonde_view_walk_stays(const struct sonde_view_walk *walk, int64_t begin,
+			   int64_t end, struct sonde_view_piece *ret_piece);
 /* What it was doing; false: nothing is known. */
 bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
 			struct sonde_view_piece *ret_piece);

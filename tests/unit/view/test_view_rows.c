@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* States by row, held against a plain array of them (view/index/rows.h), and what
- * is asked while a picture is drawn (view/index/walk.h). */
+ * is asked while a picture is drawn (view/index/walk.h), and the picture
+ * (view/index/paint.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/port.h"
 #include "unit.h"
+#include "view/index/paint.h"
 #include "view/index/walk.h"
 
 #define ROWS   3
@@ -181,6 +184,78 @@ static void a_walk_goes_back_as_well(void **state)
 	}
 }
 
+/* How long the row was what of that time; the longest. */
+static int64_t count_states(uint32_t row, int64_t begin, int64_t end,
+			    int64_t took[SONDE_VIEW_STATES])
+{
+	int64_t most = 0;
+
+	memset(took, 0, SONDE_VIEW_STATES * sizeof(*took));
+	for (int64_t t = begin < 0 ? 0 : begin; t < end && t < TIME; t++)
+		took[states[row][t]]++;
+	for (int i = 1; i < SONDE_VIEW_STATES; i++)
+		most = took[i] > most ? took[i] : most;
+	return most;
+}
+
+/* Each edge may be off by `slack`; a share is rounded down to a 255th. */
+static void check_pixel(uint32_t row, const struct sonde_view_span *span,
+			uint32_t pixels, const struct sonde_view_run *run)
+{
+	int64_t slack = (span->to - span->from) / pixels / 8;
+	int64_t begin = sonde_view_pixel(span, run->x, pixels);
+	int64_t end = sonde_view_pixel(span, run->x + 1u, pixels);
+	int64_t took[SONDE_VIEW_STATES];
+	int64_t most = count_states(row, begin, end, took);
+	uint32_t about = begin < 0 || begin >= TIME ? 0 : abouts[row][begin];
+	bool one = begin == end || took[run->state] == end - begin;
+
+	if (begin == end && begin >= 0 && begin < TIME)
+		assert_int_equal(run->state, states[row][begin]);
+	assert_true(took[run->state] >= (run->state ? most - 4 * slack : 0));
+	assert_true(!run->state == !most || most <= 4 * slack);
+	if (run->state && begin < end)
+		assert_true(llabs(run->share * (end - begin) -
+				  255 * took[run->state]) <=
+			    255 * (4 * slack) + (end - begin));
+	for (int64_t t = begin; one && t < end && t < TIME; t++)
+		one = t < 0 || abouts[row][t] == about;
+	if (!slack)
+		assert_int_equal(run->name,
+				 one && run->state == SONDE_VIEW_SPAN ? about :
+									0);
+}
+
+static void pixels_show_what_took_most_of_them(void **state)
+{
+	static const struct {
+		int64_t from, to;
+		uint32_t pixels;
+	} pictures[] = {
+		{ 0, TIME, 11 },
+		{ -500, TIME + 500, 300 },
+		{ 0, TIME, 4001 },
+		{ 1000, 9000, 1500 },
+		{ TIME / 2, TIME / 2 + 900, 700 },
+		{ 2000, 2040, 1000 },
+	};
+	static struct sonde_view_run runs[SONDE_VIEW_PIXELS];
+
+	(void)state;
+	for (uint32_t i = 0; i < ROWS * SONDE_ARRAY_SIZE(pictures); i++) {
+		const struct sonde_view_span span = { pictures[i / ROWS].from,
+						      pictures[i / ROWS].to };
+		uint32_t pixels = pictures[i / ROWS].pixels;
+
+		sonde_view_paint_states(&rows, i % ROWS, &span, pixels, runs);
+		for (uint32_t x = 0; x < pixels; x++) {
+			assert_int_equal(runs[x].x, x);
+			assert_int_equal(runs[x].width, 1);
+			check_pixel(i % ROWS, &span, pixels, &runs[x]);
+		}
+	}
+}
+
 /* Durations of any length, and sums that don't fit in 32 bits. */
 static void long_times_are_kept(void **state)
 {
@@ -225,6 +300,7 @@ static void all_is_the_same_once_it_is_in_the_file(void **state)
 	sums_are_exact_at_every_time(state);
 	sums_are_exact_at_every_level(state);
 	a_walk_goes_back_as_well(state);
+	pixels_show_what_took_most_of_them(state);
 }
 
 /* Whatever comes twice, or too late, was known before. */
@@ -263,6 +339,7 @@ int main(void)
 		cmocka_unit_test(sums_are_exact_at_every_time),
 		cmocka_unit_test(sums_are_exact_at_every_level),
 		cmocka_unit_test(a_walk_goes_back_as_well),
+		cmocka_unit_test(pixels_show_what_took_most_of_them),
 		cmocka_unit_test(long_times_are_kept),
 		cmocka_unit_test(what_was_told_stays),
 		cmocka_unit_test(all_is_the_same_once_it_is_in_the_file),
