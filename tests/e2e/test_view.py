@@ -459,11 +459,11 @@ def pixels_add_up_to_the_states_they_show():
         if tids[row] < 0 or not first:
             continue
         times = sums[tids[row]]
-        check_equal(first[0][2], 1 + times.index(max(times)), "dominant")
-        # where a pixel ends may be an eighth of it too early
-        exact = max(times) * 255 // (end // 10)
-        check(abs(first[0][3] - exact) <= 255 // 8,
-              f"share {first[0][3]}, exactly {exact}")
+        # where a pixel ends may be an eighth of it too early, or too late
+        _, _, state, share = first[0]
+        exact = times[state - 1] * 255 // (end // 10)
+        check(abs(share - exact) <= 255 // 8 + 1, f"share {share}, not {exact}")
+        check(max(times) - times[state - 1] <= end // 10 // 8, "dominant")
 
 
 @test

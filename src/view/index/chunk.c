@@ -200,11 +200,16 @@ bool sonde_view_chunk_parse(struct sonde_view_chunk *chunk,
 				groups * chunk->group_bytes)
 		return false;
 	chunk->kinds = chunk->abouts + head.nr_kinds * ABOUT_BYTES;
-	for (uint32_t i = 0; i < head.nr_kinds; i++)
-		if (chunk->kinds[i] >= SONDE_VIEW_STATES)
-			return false;
 	chunk->groups = chunk->kinds + head.nr_kinds;
 	chunk->data = chunk->groups + groups * chunk->group_bytes;
+	return true;
+}
+
+bool sonde_view_chunk_has_states(const struct sonde_view_chunk *chunk)
+{
+	for (uint32_t i = 0; i < chunk->nr_kinds; i++)
+		if (chunk->kinds[i] >= SONDE_VIEW_STATES)
+			return false;
 	return true;
 }
 

@@ -95,9 +95,12 @@ struct sonde_view_group {
 	const unsigned char *code, *duration;
 };
 
-/* `size`: how many bytes there are, not counting those behind. */
+/* `size`: how many bytes there are, not counting those behind. What its kinds are
+ * isn't looked at: sums need none. */
 bool sonde_view_chunk_parse(struct sonde_view_chunk *chunk,
 			    const unsigned char *bytes, size_t size);
+/* Whether all kinds are of states that there are: before a group is decoded. */
+bool sonde_view_chunk_has_states(const struct sonde_view_chunk *chunk);
 static inline uint32_t
 sonde_view_chunk_groups(const struct sonde_view_chunk *chunk)
 {

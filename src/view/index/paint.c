@@ -28,14 +28,14 @@ bool sonde_view_hole_pixels(const struct sonde_view_hole *hole,
 	return true;
 }
 
-/* A pixel may begin and end a little earlier: by this part of it. */
+/* A pixel may begin and end a little earlier or later: by this part of it. */
 #define PIXEL_SLACK 8
 
 /* A row that is drawn, up to the pixel at work. */
 struct drawing {
 	struct sonde_view_walk walk;
 	int64_t begin; /* of the pixel */
-	int64_t slack; /* how much earlier it may be */
+	int64_t slack; /* how far off it may be */
 	uint32_t
 		states; /* bits: the row was ever in, but for what isn't known */
 	int64_t summed;                      /* the time of sums[0] */

@@ -136,6 +136,7 @@ static void take_chunk_entry(struct sonde_view_walk *walk, size_t i)
 			    walk->entries[(i + AHEAD) * walk->stride + 1]);
 	walk->is_open = false;
 	walk->is_parsed = false;
+	walk->has_states = false;
 }
 
 static void take_open_chunk(struct sonde_view_walk *walk)
@@ -161,6 +162,18 @@ static size_t count_entries(const struct sonde_view_walk *walk, int64_t time)
 				return i;
 	SONDE_SEARCH(i, walk->nr_entries, entry_begin(walk, i) <= time);
 	return i;
+}
+
+/* If the next chunk of the node begins close enough, to that. */
+static bool enter_next_chunk(struct sonde_view_walk *walk, int64_t time,
+			     int64_t slack)
+{
+	if (walk->is_open || walk->end - time > slack ||
+	    walk->entry + 1 >= walk->nr_entries)
+		return false;
+	take_chunk_entry(walk, walk->entry + 1);
+	walk->group_begin = walk->group_end = 0;
+	return true;
 }
 
 /* Of a node that begins within the slack the first chunk will do. */
@@ -281,9 +294,17 @@ static bool parse_chunk(struct sonde_view_walk *walk)
 	return walk->is_parsed;
 }
 
-/* The last group that begins by then, and its span. */
+static bool check_states(struct sonde_view_walk *walk)
+{
+	if (!walk->has_states)
+		walk->has_states = sonde_view_chunk_has_states(&walk->chunk);
+	return walk->has_states;
+}
+
+/* The last group that begins by then, and its span; if the next one begins close
+ * enough and it doesn't, that one. */
 static uint32_t find_walk_group(const struct sonde_view_walk *walk,
-				int64_t time, int64_t *ret_begin,
+				int64_t time, int64_t slack, int64_t *ret_begin,
 				int64_t *ret_end)
 {
 	uint32_t nr = sonde_view_chunk_groups(&walk->chunk);
@@ -298,18 +319,22 @@ static uint32_t find_walk_group(const struct sonde_view_walk *walk,
 
 		if (next > passed) {
 			*ret_end = walk->begin + (int64_t)next;
-			break;
+			if ((int64_t)(passed - begin) <= slack ||
+			    (int64_t)(next - passed) > slack)
+				break;
 		}
 		begin = next;
 		group++;
+		if (next > passed)
+			break;
 	}
 	*ret_begin = walk->begin + (int64_t)begin;
 	return group;
 }
 
 /* The time's group: walk->group is a state of it that begins by then.
- * False: its begin, *ret_begin, is close enough, and walk->at_sums are before
- * that. */
+ * False: a group's begin, *ret_begin, is close enough, and walk->at_sums are
+ * before that. */
 static bool enter_group(struct sonde_view_walk *walk, int64_t time,
 			int64_t slack, int64_t *ret_begin)
 {
@@ -327,7 +352,7 @@ static bool enter_group(struct sonde_view_walk *walk, int64_t time,
 		give_up_chunk(walk);
 		return true;
 	}
-	group = find_walk_group(walk, time, ret_begin, &walk->group_end);
+	group = find_walk_group(walk, time, slack, ret_begin, &walk->group_end);
 	memcpy(walk->at_sums, walk->sums, sizeof(walk->at_sums));
 	sonde_view_chunk_sums(&walk->chunk, group, walk->at_sums);
 	if (time - *ret_begin <= slack) {
@@ -336,6 +361,7 @@ static bool enter_group(struct sonde_view_walk *walk, int64_t time,
 	}
 	walk->group_begin = *ret_begin;
 	if (!is_time_within(time, *ret_begin, walk->group_end) ||
+	    !check_states(walk) ||
 	    !sonde_view_chunk_group(&walk->chunk, group, *ret_begin,
 				    &walk->group))
 		give_up_chunk(walk);
@@ -359,7 +385,8 @@ int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 		memcpy(ret_sums, row->sums, sizeof(row->sums));
 		return time;
 	}
-	if (time - walk->begin <= slack) {
+	if (time - walk->begin <= slack ||
+	    enter_next_chunk(walk, time, slack)) {
 		memcpy(ret_sums, walk->sums, sizeof(walk->sums));
 		return walk->begin;
 	}

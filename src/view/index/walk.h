@@ -3,9 +3,9 @@
  * walk.h - asking a row again and again, at times that seldom go back: what was
  * found is kept, so that the next question costs a step, and no search.
  *
- * Sums may be of a time that is a little before the one that was asked for: then
- * the walk goes down no further than to what begins that close, a group, a chunk
- * or a node. So a picture costs its pixels, whatever they stand for.
+ * Sums may be of a time that is a little before or behind the one that was asked for:
+ * then the walk goes down no further than to what begins that close, a group, a
+ * chunk or a node. So a picture costs its pixels, whatever they stand for.
  */
 #ifndef VIEW_INDEX_WALK_H
 #define VIEW_INDEX_WALK_H
@@ -25,7 +25,7 @@ struct sonde_view_walk {
 	int64_t begin, end;
 	uint64_t sums[SONDE_VIEW_STATES]; /* before it */
 	uint64_t offset;
-	bool is_open, is_parsed;
+	bool is_open, is_parsed, has_states;
 	struct sonde_view_chunk chunk;
 	/* the group, and a state of it; begin == end: none */
 	int64_t group_begin, group_end;
@@ -37,7 +37,7 @@ void sonde_view_walk_init(struct sonde_view_walk *walk,
 			  const struct sonde_view_rows *rows, uint32_t row);
 
 /* How long the row had been in each state by the time that is returned, at most
- * `slack` before `time`. */
+ * `slack` before `time` or behind it. */
 int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 			     int64_t slack,
 			     uint64_t ret_sums[SONDE_VIEW_STATES]);
