@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,84 +211,73 @@ int sonde_view_answer_rows(struct sonde_view *view,
 
 /* ---- pixels ---- */
 
-/* Rows that one thread draws. */
+/* Rows that are drawn by one thread or two: each takes the next one, until there
+ * are none. */
 struct painting {
 	const struct sonde_view *view;
 	const struct sonde_view_span *span;
 	const uint32_t *ids;
 	size_t nr;
 	uint32_t pixels;
-	char *bytes; /* for free() */
-	size_t size;
-	int err;
+	struct sonde_view_run *runs; /* `pixels` for each row */
+	uint32_t nr_runs[SONDE_VIEW_ROWS_MAX];
+	atomic_size_t next;
 };
 
 _Static_assert(sizeof(struct sonde_view_run) == 8, "as the answer has it");
 
-static void put_frame_row(const struct painting *painting, uint32_t id,
-			  struct sonde_view_run *runs, FILE *to)
-{
-	uint32_t nr =
-		sonde_view_paint_row(painting->view->index, id, painting->span,
-				     painting->pixels, runs);
-	uint32_t head[2] = { htole32(id), htole32(nr) };
-
-	(void)fwrite(head, sizeof(head), 1, to);
-	for (uint32_t i = 0; i < nr; i++) {
-		runs[i].x = htole16(runs[i].x);
-		runs[i].width = htole16(runs[i].width);
-		runs[i].name = htole16(runs[i].name);
-	}
-	(void)fwrite(runs, sizeof(*runs), nr, to);
-}
-
 static void *paint_rows(void *memory)
 {
 	struct painting *painting = memory;
-	struct sonde_view_run *runs = calloc(painting->pixels, sizeof(*runs));
-	FILE *to = open_memstream(&painting->bytes, &painting->size);
+	size_t i;
 
-	painting->err = runs && to ? 0 : -ENOMEM;
-	for (size_t i = 0; !painting->err && i < painting->nr; i++)
-		put_frame_row(painting, painting->ids[i], runs, to);
-	if (to && fclose(to))
-		painting->err = -ENOMEM;
-	free(runs);
+	while ((i = atomic_fetch_add(&painting->next, 1)) < painting->nr)
+		painting->nr_runs[i] = sonde_view_paint_row(
+			painting->view->index, painting->ids[i], painting->span,
+			painting->pixels,
+			painting->runs + i * painting->pixels);
 	return NULL;
+}
+
+static void put_frame_row(const struct painting *painting, size_t i, FILE *to)
+{
+	struct sonde_view_run *runs = painting->runs + i * painting->pixels;
+	uint32_t nr = painting->nr_runs[i];
+	uint32_t head[2] = { htole32(painting->ids[i]), htole32(nr) };
+
+	(void)fwrite(head, sizeof(head), 1, to);
+	for (uint32_t run = 0; run < nr; run++) {
+		runs[run].x = htole16(runs[run].x);
+		runs[run].width = htole16(runs[run].width);
+		runs[run].name = htole16(runs[run].name);
+	}
+	(void)fwrite(runs, sizeof(*runs), nr, to);
 }
 
 /* Less than this, of all rows, isn't worth a second thread. */
 #define PIXELS_FOR_TWO 20000
 
-/* In two halves, for a picture of everything is searched for all over the index:
+/* By two threads, for a picture of everything is searched for all over the index:
  * that is waiting for memory, which two can do at a time. */
-static int paint_frame(struct painting *all, FILE *to)
+static int paint_frame(struct painting *painting, FILE *to)
 {
-	struct painting halves[2] = { *all, *all };
-	size_t first =
-		all->nr * all->pixels < PIXELS_FOR_TWO ? all->nr : all->nr / 2;
-	bool alone = first == all->nr;
+	bool alone = painting->nr * painting->pixels < PIXELS_FOR_TWO;
 	pthread_t thread;
-	int err;
 
-	halves[0].nr = first;
-	halves[1].nr = all->nr - first;
-	halves[1].ids += first;
+	painting->runs = calloc(painting->nr * painting->pixels + 1,
+				sizeof(*painting->runs));
+	if (!painting->runs)
+		return -ENOMEM;
 	if (!alone)
-		alone = pthread_create(&thread, NULL, paint_rows, &halves[1]) !=
+		alone = pthread_create(&thread, NULL, paint_rows, painting) !=
 			0;
-	(void)paint_rows(&halves[0]);
-	if (alone)
-		(void)paint_rows(&halves[1]);
-	else
+	(void)paint_rows(painting);
+	if (!alone)
 		(void)pthread_join(thread, NULL);
-	err = halves[0].err ? halves[0].err : halves[1].err;
-	for (int i = 0; i < 2; i++) {
-		if (!err)
-			(void)fwrite(halves[i].bytes, 1, halves[i].size, to);
-		free(halves[i].bytes);
-	}
-	return err;
+	for (size_t i = 0; i < painting->nr; i++)
+		put_frame_row(painting, i, to);
+	free(painting->runs);
+	return 0;
 }
 
 int sonde_view_answer_frame(struct sonde_view *view,
