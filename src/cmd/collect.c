@@ -180,13 +180,13 @@ static int collect_run(int argc, char **argv)
 {
 	struct collecting wanted = { .error.text = "no memory" };
 	const struct sonde_option_place places[] = {
-		{ OPTION_FROM, NULL, &wanted.from },
-		{ 'o', NULL, &wanted.config.out },
-		{ OPTION_HOSTS, NULL, &wanted.config.hosts },
-		{ OPTION_TRACES, NULL, &wanted.config.traces },
-		{ OPTION_FOLLOW, &wanted.follows, NULL },
-		{ 'q', &wanted.quiet, NULL },
-		{ OPTION_JSON, &wanted.json, NULL },
+		{ OPTION_FROM, .value = &wanted.from },
+		{ 'o', .value = &wanted.config.out },
+		{ OPTION_HOSTS, .value = &wanted.config.hosts },
+		{ OPTION_TRACES, .value = &wanted.config.traces },
+		{ OPTION_FOLLOW, .flag = &wanted.follows },
+		{ 'q', .flag = &wanted.quiet },
+		{ OPTION_JSON, .flag = &wanted.json },
 		{ 0 },
 	};
 	int status =

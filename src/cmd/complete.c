@@ -24,6 +24,7 @@
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/newest.h"
+#include "cmd/plugins.h"
 #include "session/launch.h"
 #include "session/named.h"
 #include "source/available.h"
@@ -217,16 +218,24 @@ static void offer_sessions(struct typed *typed)
 	sonde_rundir_close(&home);
 }
 
-static void offer_kind(const struct line *line, struct typed *typed,
-		       const char *kind)
+/* Those of plug-ins in folders, too, as `sonde report` has them. What --plugin
+ * names isn't loaded: the line isn't a command yet. */
+static void offer_reports(const struct typed *typed)
 {
 	const struct sonde_analysis *analysis;
 
+	sonde_command_plugins_quietly();
+	for (size_t i = 0; (analysis = sonde_analysis(i)); i++)
+		offer(typed, analysis->name, analysis->summary);
+}
+
+static void offer_kind(const struct line *line, struct typed *typed,
+		       const char *kind)
+{
 	if (!strcmp(kind, SONDE_VALUE_COMMAND))
 		offer_commands(typed);
 	else if (!strcmp(kind, SONDE_VALUE_REPORT))
-		for (size_t i = 0; (analysis = sonde_analysis(i)); i++)
-			offer(typed, analysis->name, analysis->summary);
+		offer_reports(typed);
 	else if (!strcmp(kind, SONDE_VALUE_EVENT))
 		offer_events(line, typed);
 	else if (!strcmp(kind, SONDE_VALUE_KERNEL))

@@ -84,7 +84,8 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 {
 	const char *threshold = NULL;
 	const struct sonde_option_place places[] = {
-		{ OPTION_THRESHOLD, &words->strict, &threshold },
+		{ OPTION_THRESHOLD, .flag = &words->strict,
+		  .value = &threshold },
 		{ OPTION_RATES, .flag = &words->rates },
 		{ OPTION_BEGIN, .value = &words->list[BEGIN].text },
 		{ OPTION_END, .value = &words->list[END].text },

@@ -257,9 +257,9 @@ static int hosts_run(int argc, char **argv)
 {
 	struct listing listing = { .config = sonde_command_net };
 	const struct sonde_option_place places[] = {
-		{ OPTION_FROM, NULL, &listing.from },
-		{ OPTION_HOSTS, NULL, &listing.hosts },
-		{ OPTION_JSON, &listing.json, NULL },
+		{ OPTION_FROM, .value = &listing.from },
+		{ OPTION_HOSTS, .value = &listing.hosts },
+		{ OPTION_JSON, .flag = &listing.json },
 		{ 0 },
 	};
 	int status = sonde_option_all(&sonde_command_hosts, argc, argv, places);

@@ -152,12 +152,18 @@ int sonde_option_next(const struct sonde_command *command, int argc,
 bool sonde_option_put(const struct sonde_option_place *places, int option)
 {
 	for (; places->id; places++) {
+		struct sonde_option_values *values = places->values;
+
 		if (places->id != option)
 			continue;
 		if (places->flag)
 			*places->flag = true;
 		if (places->value)
 			*places->value = optarg;
+		if (values && values->nr == SONDE_OPTION_VALUES)
+			values->full = true;
+		else if (values)
+			values->list[values->nr++] = optarg;
 		return true;
 	}
 	return false;

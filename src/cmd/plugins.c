@@ -368,7 +368,7 @@ static int is_shared_object(const struct dirent *entry)
 	return length > 3 && !strcmp(entry->d_name + length - 3, ".so");
 }
 
-/* In the order of names. */
+/* In the order of names. `command` NULL: nothing is said. */
 static void load_folder(const struct sonde_command *command, const char *folder)
 {
 	struct dirent **entries;
@@ -378,9 +378,11 @@ static void load_folder(const struct sonde_command *command, const char *folder)
 	if (stat(folder, &about))
 		return;
 	if (!is_only_ours(&about)) {
-		sonde_complain("%s: no plug-ins of %.200s: others than root or "
-			       "you can change that folder",
-			       command->name, folder);
+		if (command)
+			sonde_complain(
+				"%s: no plug-ins of %.200s: others than root or "
+				"you can change that folder",
+				command->name, folder);
 		return;
 	}
 	nr = scandir(folder, &entries, is_shared_object, alphasort);
@@ -392,7 +394,7 @@ static void load_folder(const struct sonde_command *command, const char *folder)
 
 		free(entries[i]);
 		if (length >= 0 && length < (int)sizeof(path) &&
-		    load_plugin(path, &words))
+		    load_plugin(path, &words) && command)
 			sonde_complain("%s: without a plug-in: %s",
 				       command->name, words.text);
 	}
@@ -400,20 +402,40 @@ static void load_folder(const struct sonde_command *command, const char *folder)
 		free(entries);
 }
 
-int sonde_command_plugins(const struct sonde_command *command, const char *file)
+static void load_folders(const struct sonde_command *command)
 {
-	struct plugin_words words = { .text = "out of memory" };
 	char folder[PATH_MAX];
 
-	if (file && load_plugin(file, &words)) {
-		sonde_complain("%s: --plugin: %s", command->name, words.text);
-		return SONDE_EXIT_USAGE;
-	}
 	load_folder(command, SONDE_LIBDIR FOLDER);
 	/* there is no variable for it: one that no environment has */
 	if (!sonde_userdir_path("", "/.local/lib", "/plugins", folder))
 		load_folder(command, folder);
+}
+
+int sonde_command_plugins(const struct sonde_command *command,
+			  const struct sonde_option_values *files)
+{
+	if (files->full) {
+		sonde_complain("%s: --plugin: at most %d; a folder of sonde's "
+			       "plug-ins may have up to %u",
+			       command->name, SONDE_OPTION_VALUES, PLUGINS_MAX);
+		return SONDE_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < files->nr; i++) {
+		struct plugin_words words = { .text = "out of memory" };
+
+		if (!load_plugin(files->list[i], &words))
+			continue;
+		sonde_complain("%s: --plugin: %s", command->name, words.text);
+		return SONDE_EXIT_USAGE;
+	}
+	load_folders(command);
 	return 0;
+}
+
+void sonde_command_plugins_quietly(void)
+{
+	load_folders(NULL);
 }
 
 void sonde_command_plugin_rows(struct sonde_view_rules *rules)

@@ -95,7 +95,8 @@ enum expression {
 
 struct words {
 	const char *by;
-	const char *plugin, *rows; /* files */
+	const char *rows; /* a file */
+	struct sonde_option_values plugins;
 	uint64_t nth;
 	uint64_t over_us;
 	bool explain;
@@ -143,7 +144,7 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 		{ OPTION_THRESHOLD, .value = &threshold },
 		{ OPTION_SELF, .flag = &read->shows_own },
 		{ OPTION_NO_NAMES, .flag = &words->no_names },
-		{ OPTION_PLUGIN, .value = &words->plugin },
+		{ OPTION_PLUGIN, .values = &words->plugins },
 		{ OPTION_ROWS, .value = &words->rows },
 		{ 0 },
 	};
@@ -445,7 +446,7 @@ struct own_rows {
 static int add_own_reports(const struct words *words, struct own_rows *own)
 {
 	int status = sonde_command_view_rows(&sonde_command_report, words->rows,
-					     words->plugin, &own->rules);
+					     &words->plugins, &own->rules);
 	size_t nr;
 
 	if (status || !own->rules.nr)

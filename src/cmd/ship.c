@@ -418,14 +418,14 @@ static int ship_run(int argc, char **argv)
 	const char *spool = NULL;
 	const char *heartbeat = NULL;
 	const struct sonde_option_place places[] = {
-		{ OPTION_TO, NULL, &shipping.to },
-		{ OPTION_HOST, NULL, &config->host },
-		{ OPTION_COMPRESS, &shipping.net.packs, NULL },
-		{ OPTION_RATE, NULL, &rate },
-		{ OPTION_SPOOL, NULL, &spool },
-		{ OPTION_HEARTBEAT, NULL, &heartbeat },
-		{ 'q', &shipping.quiet, NULL },
-		{ OPTION_JSON, &shipping.json, NULL },
+		{ OPTION_TO, .value = &shipping.to },
+		{ OPTION_HOST, .value = &config->host },
+		{ OPTION_COMPRESS, .flag = &shipping.net.packs },
+		{ OPTION_RATE, .value = &rate },
+		{ OPTION_SPOOL, .value = &spool },
+		{ OPTION_HEARTBEAT, .value = &heartbeat },
+		{ 'q', .flag = &shipping.quiet },
+		{ OPTION_JSON, .flag = &shipping.json },
 		{ 0 },
 	};
 	int status = sonde_option_all(&sonde_command_ship, argc, argv, places);

@@ -164,8 +164,8 @@ static int sync_run(int argc, char **argv)
 	const char *window = NULL;
 	bool json = false;
 	const struct sonde_option_place places[] = {
-		{ OPTION_WINDOW, NULL, &window },
-		{ OPTION_JSON, &json, NULL },
+		{ OPTION_WINDOW, .value = &window },
+		{ OPTION_JSON, .flag = &json },
 		{ 0 },
 	};
 	int status = sonde_option_all(&sonde_command_sync, argc, argv, places);

@@ -104,10 +104,10 @@ static int open_and_show(char **paths, size_t nr,
 static int tui_run(int argc, char **argv)
 {
 	const char *file = NULL;
-	const char *plugin = NULL;
+	struct sonde_option_values plugins = { .nr = 0 };
 	const struct sonde_option_place places[] = {
 		{ OPTION_ROWS, .value = &file },
-		{ OPTION_PLUGIN, .value = &plugin },
+		{ OPTION_PLUGIN, .values = &plugins },
 		{ 0 },
 	};
 	int status = sonde_option_all(&sonde_command_tui, argc, argv, places);
@@ -125,7 +125,7 @@ static int tui_run(int argc, char **argv)
 			       "text");
 		return SONDE_EXIT_USAGE;
 	}
-	status = sonde_command_view_rows(&sonde_command_tui, file, plugin,
+	status = sonde_command_view_rows(&sonde_command_tui, file, &plugins,
 					 &rules);
 	if (!status)
 		status = sonde_command_view_traces(&sonde_command_tui, argc,

@@ -187,7 +187,8 @@ static int serve_session(char *name, struct sonde_view_config *config,
 }
 
 struct view_words {
-	const char *port, *live, *rows, *plugin;
+	const char *port, *live, *rows;
+	struct sonde_option_values plugins;
 	bool no_browser, tsp;
 };
 
@@ -236,7 +237,7 @@ static int view_with_rules(int argc, char **argv,
 {
 	struct sonde_view_rules rules;
 	int status = sonde_command_view_rows(&sonde_command_view, words->rows,
-					     words->plugin, &rules);
+					     &words->plugins, &rules);
 
 	config->rules = rules.nr || rules.nr_plugins ? &rules : NULL;
 	if (!status)
@@ -255,7 +256,7 @@ static int view_run(int argc, char **argv)
 		{ OPTION_FOLLOW, .flag = &config.follow },
 		{ OPTION_LIVE, .value = &words.live },
 		{ OPTION_ROWS, .value = &words.rows },
-		{ OPTION_PLUGIN, .value = &words.plugin },
+		{ OPTION_PLUGIN, .values = &words.plugins },
 		{ OPTION_TSP, .flag = &words.tsp },
 		{ 0 },
 	};

@@ -8,14 +8,15 @@
 #include "cmd/plugins.h"
 
 int sonde_command_view_rows(const struct sonde_command *command,
-			    const char *file, const char *plugin,
+			    const char *file,
+			    const struct sonde_option_values *plugins,
 			    struct sonde_view_rules *rules)
 {
 	struct sonde_view_rules_error error = { .text = "out of memory" };
 	int status;
 
 	sonde_view_rules_init(rules);
-	status = sonde_command_plugins(command, plugin);
+	status = sonde_command_plugins(command, plugins);
 	if (status)
 		return status;
 	sonde_command_plugin_rows(rules);

@@ -7,10 +7,11 @@
 #include "view/index/rules.h"
 
 /* The file's (of --rows); NULL: the user's own, if there are any. And those of
- * plug-ins, `plugin` of --plugin or NULL. 0 or an exit status, said why; the rules
- * are to be ended in any case. */
+ * plug-ins, `plugins` of --plugin. 0 or an exit status, said why; the rules are to
+ * be ended in any case. */
 int sonde_command_view_rows(const struct sonde_command *command,
-			    const char *file, const char *plugin,
+			    const char *file,
+			    const struct sonde_option_values *plugins,
 			    struct sonde_view_rules *rules);
 
 /* The traces that are named; none: the newest recording here, in `name`. An exit

@@ -236,6 +236,37 @@ def what_others_can_change_is_not_loaded():
           f"{done}")
 
 
+@test
+def several_plugins_are_loaded_and_each_that_is_named_must_be():
+    words = ("--plugin", example(), "--plugin", compiled(CHOOSE))
+    got, said = names(dict(os.environ), *words, requests())
+    check_equal(({"gaps", "load", "request", "parity"} <= got, said),
+                (True, ""), f"{got}")
+    check("No such file" in refused(*words, "--plugin", "/nowhere/x.so",
+                                    requests()), "the last one")
+    check("at most 16" in refused(*("--plugin", words[1]) * 17, requests()),
+          "17")
+
+
+@test
+def names_of_reports_are_completed_with_those_of_the_users_folder():
+    """What --plugin names isn't run before the line is; nothing is said of a plug-in
+    that doesn't fit."""
+    def offered(home, *words):
+        done = subprocess.run([SONDE, "complete", str(len(words)), *words, "g"],
+                              env=home, text=True, capture_output=True,
+                              stdin=subprocess.DEVNULL, check=True)
+        return done.stdout.splitlines()[:-1], done.stderr  # the last: "@dir"
+
+    plugin = example()
+    home = home_with(plugin)
+    check_equal(offered(home, "report"),
+                (["gaps\tthe longest times without any event"], ""), "in the folder")
+    folder = pathlib.Path(home["HOME"]) / ".local/lib/sonde/plugins"
+    (folder / "x.so").write_text("nothing")
+    check_equal(offered(home, "report", "--plugin", plugin), ([], ""), "beside it")
+
+
 def refused(*words):
     done = run(SONDE, "report", *words)
     check_equal((done.returncode, done.stdout), (2, ""), done.stderr)
