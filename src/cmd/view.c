@@ -38,6 +38,7 @@ enum option_value {
 	OPTION_ROWS,
 	OPTION_PLUGIN,
 	OPTION_TSP,
+	OPTION_ALLOW_ORIGIN,
 };
 
 /* clang-format off */
@@ -55,6 +56,9 @@ static const struct sonde_option options[] = {
 	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_PLUGIN_HELP },
 	{ "tsp", OPTION_TSP, NULL, NULL,
 	  "speak the Trace Server Protocol as well, and print its address" },
+	{ "allow-origin", OPTION_ALLOW_ORIGIN, "URL", NULL,
+	  "with --tsp: let pages of that origin ask by it, such as "
+	  "http://localhost:3000; may be repeated (default: none)" },
 	{ 0 }
 };
 /* clang-format on */
@@ -188,7 +192,7 @@ static int serve_session(char *name, struct sonde_view_config *config,
 
 struct view_words {
 	const char *port, *live, *rows;
-	struct sonde_option_values plugins;
+	struct sonde_option_values plugins, origins;
 	bool no_browser, tsp;
 };
 
@@ -246,6 +250,51 @@ static int view_with_rules(int argc, char **argv,
 	return status;
 }
 
+/* As a browser says it: a scheme, a host, and a port if it isn't the scheme's own;
+ * no path, and nothing that stands for several. */
+static bool is_origin(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+	static const char host[] = "abcdefghijklmnopqrstuvwxyz0123456789.:-_[]";
+	const char *at = text + strspn(text, letters);
+
+	if (at == text || strncmp(at, "://", 3) != 0)
+		return false;
+	at += 3;
+	return *at && !at[strspn(at, host)] && strlen(text) < 256;
+}
+
+/* Who may ask besides our own pages. 0 or an exit status, said why. */
+static int take_origins(const struct view_words *words,
+			struct sonde_view_config *config)
+{
+	const struct sonde_option_values *origins = &words->origins;
+
+	if (origins->nr && !words->tsp) {
+		sonde_complain("view: --allow-origin goes with --tsp: pages of "
+			       "others may ask nothing else");
+		return SONDE_EXIT_USAGE;
+	}
+	if (origins->full) {
+		sonde_complain("view: --allow-origin: at most %d",
+			       SONDE_OPTION_VALUES);
+		return SONDE_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < origins->nr; i++) {
+		if (is_origin(origins->list[i]))
+			continue;
+		sonde_complain(
+			"view: --allow-origin %.100s: give one origin as "
+			"a browser says it, such as "
+			"http://localhost:3000, without a path",
+			origins->list[i]);
+		return SONDE_EXIT_USAGE;
+	}
+	config->origins = origins->list;
+	config->nr_origins = origins->nr;
+	return 0;
+}
+
 static int view_run(int argc, char **argv)
 {
 	struct sonde_view_config config = { .port = 0 };
@@ -258,6 +307,7 @@ static int view_run(int argc, char **argv)
 		{ OPTION_ROWS, .value = &words.rows },
 		{ OPTION_PLUGIN, .values = &words.plugins },
 		{ OPTION_TSP, .flag = &words.tsp },
+		{ OPTION_ALLOW_ORIGIN, .values = &words.origins },
 		{ 0 },
 	};
 	uint64_t number = 0;
@@ -279,7 +329,8 @@ static int view_run(int argc, char **argv)
 			"none, with --follow one");
 		return SONDE_EXIT_USAGE;
 	}
-	return view_with_rules(argc, argv, &config, &words);
+	status = take_origins(&words, &config);
+	return status ? status : view_with_rules(argc, argv, &config, &words);
 }
 
 const struct sonde_command sonde_command_view = {

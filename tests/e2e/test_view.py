@@ -1334,6 +1334,55 @@ def only_the_page_is_answered():
                         f"{method} {url[:60]} {headers}")
 
 
+def cors(server, url, origin, method="GET"):
+    """The status, and whose page a browser would let read the answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection.request(method, url, headers={"Origin": origin})
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status, answer.getheader("Access-Control-Allow-Origin")
+
+
+@test
+def pages_of_an_origin_that_is_allowed_may_ask_the_service_alone():
+    one, two = "http://localhost:3000", "https://theia.example"
+    with view(handmade(), "--tsp", "--allow-origin", one, "--allow-origin",
+              two) as server:
+        path = urllib.parse.urlsplit(server.url).path
+        health = path + "tsp/api/health"
+        for origin in one, two:
+            check_equal(cors(server, health, origin), (200, origin), "health")
+            check_equal(cors(server, path + "tsp/api/traces", origin, "OPTIONS"),
+                        (204, origin), "a browser asks whether it may")
+            check_equal(cors(server, path + "tsp/api/none", origin),
+                        (404, origin), "what isn't there is said, too")
+            for other in "", "api/trace", "api/note?from=1&to=1&text=a":
+                for method in "GET", "POST", "OPTIONS":
+                    check_equal(cors(server, path + other, origin, method),
+                                (403, None), f"{method} {other}")
+            check_equal(cors(server, health.replace(path[1:9], "00000000"),
+                             origin)[0], 403, "without the token")
+        for origin in (one + "0", "http://localhost", "null", "https" + one[4:]):
+            check_equal(cors(server, health, origin), (403, None), origin)
+        check_equal(server.status(health, [("Host", "localhost:3000"),
+                                           ("Origin", one)]), 403, "the host")
+    with view(handmade(), "--tsp") as server:
+        health = urllib.parse.urlsplit(server.url).path + "tsp/api/health"
+        check_equal(cors(server, health, one), (403, None), "none is allowed")
+
+
+@test
+def what_is_no_origin_is_refused():
+    for text in ("*", "null", "", "localhost:3000", "http://", "http://a/",
+                 "http://a/b", "http://a b", "http://A", "http://a*"):
+        done = run(SONDE, "view", "--tsp", "--allow-origin", text, handmade())
+        check_equal((done.returncode, "without a path" in done.stderr),
+                    (2, True), f"{text!r}: {done.stderr}")
+    done = run(SONDE, "view", "--allow-origin", "http://a", handmade())
+    check_equal((done.returncode, "goes with --tsp" in done.stderr), (2, True),
+                done.stderr)
+
+
 @test
 def it_listens_on_this_machine_only():
     with view(handmade()) as server:

@@ -41,6 +41,8 @@
 struct sonde_view_server {
 	struct sonde_view_shown shown;
 	const struct sonde_view_service *service; /* NULL: none */
+	const char *const *origins;               /* who may ask that as well */
+	size_t nr_origins;
 	struct MHD_Daemon *daemon;
 	char token[2 * TOKEN_BYTES + 1];
 	char hosts[2][32]; /* what we are called: by number, by name */
@@ -55,6 +57,7 @@ struct reply {
 	size_t size;
 	const struct sonde_view_file *file; /* instead of a body */
 	const char *location;               /* of a redirection */
+	const char *origin; /* another page's, which may read it; else NULL */
 };
 
 /* A request, from its first line until its answer has been sent. */
@@ -91,6 +94,25 @@ static const struct {
 };
 
 /* ---- replies ---- */
+
+/* What a browser wants to hear before it lets a page of that origin ask, and read the
+ * answer; the last is of a page from another network than this machine. */
+static void admit_origin(struct MHD_Response *response, const char *origin)
+{
+	static const char *const headers[][2] = {
+		{ "Access-Control-Allow-Methods", "GET, POST, DELETE" },
+		{ "Access-Control-Allow-Headers", "Content-Type, Accept" },
+		{ "Access-Control-Max-Age", "600" },
+		{ "Access-Control-Allow-Private-Network", "true" },
+		{ MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ORIGIN },
+	};
+
+	(void)MHD_add_response_header(response, "Access-Control-Allow-Origin",
+				      origin);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(headers); i++)
+		(void)MHD_add_response_header(response, headers[i][0],
+					      headers[i][1]);
+}
 
 static int send_reply(struct MHD_Connection *connection,
 		      const struct reply *reply)
@@ -129,6 +151,8 @@ static int send_reply(struct MHD_Connection *connection,
 	if (reply->location)
 		(void)MHD_add_response_header(
 			response, MHD_HTTP_HEADER_LOCATION, reply->location);
+	if (reply->origin)
+		admit_origin(response, reply->origin);
 	result = MHD_queue_response(connection, reply->status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -140,7 +164,9 @@ static void refuse_as(struct reply *reply, unsigned int status,
 	FILE *to;
 
 	free(reply->body);
-	*reply = (struct reply){ .status = status, .type = "application/json" };
+	*reply = (struct reply){ .status = status,
+				 .type = "application/json",
+				 .origin = reply->origin };
 	to = open_memstream(&reply->body, &reply->size);
 	if (to) {
 		struct sonde_json json = sonde_view_json(to);
@@ -199,6 +225,16 @@ static bool is_our_origin(const struct sonde_view_server *server,
 			   is_our_host(server, origin + strlen(scheme)));
 }
 
+/* One that was named, as it was; NULL: none. */
+static const char *find_allowed_origin(const struct sonde_view_server *server,
+				       const char *origin)
+{
+	for (size_t i = 0; origin && i < server->nr_origins; i++)
+		if (!strcmp(server->origins[i], origin))
+			return server->origins[i];
+	return NULL;
+}
+
 /* Takes as long wherever they differ. */
 static bool is_our_token(const struct sonde_view_server *server,
 			 const char *token)
@@ -211,20 +247,23 @@ static bool is_our_token(const struct sonde_view_server *server,
 }
 
 /* A page's request says its origin if it changes anything; who asks a service is no
- * browser, and says none. */
+ * browser, and says none, or is a page that may. */
 static bool check_who(const struct sonde_view_server *server,
-		      struct MHD_Connection *connection, bool needs_origin,
-		      struct reply *reply)
+		      struct MHD_Connection *connection, bool of_service,
+		      bool needs_origin, struct reply *reply)
 {
 	const char *origin = MHD_lookup_connection_value(
 		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
+
+	reply->origin = of_service ? find_allowed_origin(server, origin) : NULL;
 
 	if (!is_our_host(server, MHD_lookup_connection_value(
 					 connection, MHD_HEADER_KIND,
 					 MHD_HTTP_HEADER_HOST)))
 		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
 				"this is not the host that was asked for");
-	else if (!is_our_origin(server, origin) || (!origin && needs_origin))
+	else if (!reply->origin &&
+		 (!is_our_origin(server, origin) || (!origin && needs_origin)))
 		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
 				"another page asks, not ours");
 	else
@@ -247,10 +286,11 @@ static bool check_request_head(const struct sonde_view_server *server,
 			       struct reply *reply)
 {
 	int err = sonde_view_request_parse(request, url);
-	bool needs_origin = strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
-			    (err || !is_for_service(server, request));
+	bool of_service = !err && is_for_service(server, request);
+	bool needs_origin =
+		strcmp(method, MHD_HTTP_METHOD_GET) != 0 && !of_service;
 
-	if (!check_who(server, connection, needs_origin, reply))
+	if (!check_who(server, connection, of_service, needs_origin, reply))
 		return false;
 	if (err)
 		refuse_in_words(reply,
@@ -391,6 +431,9 @@ static void answer_asked(struct sonde_view_server *server,
 {
 	if (!is_for_service(server, request)) {
 		answer_page(server, asked, method, request, reply);
+	} else if (reply->origin && !strcmp(method, MHD_HTTP_METHOD_OPTIONS)) {
+		reply->status = MHD_HTTP_NO_CONTENT; /* the page may ask */
+		reply->type = "text/plain";
 	} else if (asked->size > SONDE_VIEW_BODY) {
 		refuse_in_words(reply, MHD_HTTP_CONTENT_TOO_LARGE,
 				"the request is too long");
@@ -552,6 +595,8 @@ int sonde_view_server_start(const struct sonde_view_config *config,
 	if (!server)
 		return -ENOMEM;
 	server->service = config->service;
+	server->origins = config->origins;
+	server->nr_origins = config->nr_origins;
 	err = sonde_view_shown_start(&server->shown, config);
 	if (!err && server->service)
 		err = server->service->begin(server->service->ctx,

@@ -5,7 +5,9 @@
  * It listens on 127.0.0.1 alone, and answers who knows the token in the URL, 128
  * random bits. A browser also tells which host it thinks it speaks to and which
  * page asks: another name than ours (someone's DNS leads here) and another
- * page's request are refused before anything else is looked at.
+ * page's request are refused before anything else is looked at. But for pages of
+ * the origins that a user has named: they may ask the service, and are told so in
+ * the way of browsers (CORS); our own pages' questions they may not.
  */
 #ifndef VIEW_HTTP_SERVER_H
 #define VIEW_HTTP_SERVER_H
@@ -61,6 +63,9 @@ struct sonde_view_config {
 	bool (*refresh)(void *ctx);
 	void *refresh_ctx;
 	const struct sonde_view_service *service; /* borrowed; NULL: none */
+	/* Whose pages may ask the service, as browsers say it; borrowed. */
+	const char *const *origins;
+	size_t nr_origins;
 };
 
 /* 0, and it answers; or a negative errno. The config is borrowed until the end. */
