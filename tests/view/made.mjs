@@ -84,6 +84,53 @@ made("keys and the wheel zoom about the mouse, and move", async (page) => {
   equal((await view(page)).to, END, "the whole trace");
 });
 
+made("letters go to the time line whatever has the focus", async (page) => {
+  await page.click("#whole");
+  await page.keyboard.press("w");
+  await until(page, (end) => window.sonde.view.to - window.sonde.view.from < end, END);
+  const { from } = await view(page);
+  await page.click("#tab-statistics");
+  await page.keyboard.press("a");
+  await until(page, (before) => window.sonde.view.from < before, from);
+  await page.focus("#row-filter");
+  await page.keyboard.press("d");
+  equal(await page.inputValue("#row-filter"), "d", "where one writes they are letters");
+});
+
+made("the frame in the overview moves by keys", async (page) => {
+  await page.focus("#overview");
+  await page.keyboard.press("ArrowUp");
+  await until(page, (end) => window.sonde.view.to - window.sonde.view.from < end, END);
+  const seen = await view(page);
+  equal(seen.to - seen.from, 0.75 * END, "three quarters of it");
+  await page.keyboard.press("Home");
+  await until(page, () => window.sonde.view.from === 0);
+  await page.keyboard.press("ArrowRight");
+  await until(page, (to) => Math.abs(window.sonde.view.from - to) < 2, 0.75 * END / 8);
+  await page.keyboard.press("End");
+  await until(page, (end) => Math.abs(window.sonde.view.to - end) < 2, END);
+});
+
+made("a long name is cut, and its number and its share of time aren't", async (page) => {
+  const [texts, room] = await page.evaluate(() => {
+    const { timeline } = window.sonde;
+    const texts = [];
+    const row = { id: 1, kind: "thread", name: "a-very-long-name-of-a-thread/17", tid: 4194304,
+      busy: 0.0001 };
+    const draw = new Proxy(timeline.canvas.getContext("2d"), {
+      get: (real, name) => name === "fillText" ?
+        (text, x) => texts.push([text, x, x + real.measureText(text).width]) :
+        typeof real[name] === "function" ? real[name].bind(real) : real[name],
+      set: () => true });
+    timeline.label(draw, { row, depth: 2, folded: null }, 100, {});
+    return [texts, timeline.labels];
+  });
+  const [busy, name] = texts;
+  equal(busy[0], "<0.1 %", "its share");
+  check(/^a-very.*… {2}4194304$/.test(name[0]), name[0]);
+  check(name[2] < busy[1] && busy[2] < room, JSON.stringify(texts));
+});
+
 made("shift and drag select, and statistics are of the selection", async (page) => {
   const from = await place(page, 1, 500_000_000);
   const to = await place(page, 1, 1_500_000_000);

@@ -227,7 +227,8 @@ class Page {
     if (act) {
       event.preventDefault();
       act();
-    } else if (target === document.body)
+    } else if (target === document.body ||
+               (target !== this.timeline.canvas && /^[wasdjp]$/i.test(event.key)))
       this.hands.key(event);
   }
 

@@ -155,7 +155,7 @@ export class Events {
     this.inner.style.height = `${this.chunks.events.length * LINE}px`;
     const { events, first, last } = this.chunks;
     this.note.textContent = !events.length && first && last ? "no event matches" :
-      `${first ? "from the first" : "…"} ${last ? "to the last" : "…"}`;
+      [first ? "from the first" : "", last ? "to the last" : ""].filter(Boolean).join(" ");
   }
 
   scrolled() {

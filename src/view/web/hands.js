@@ -15,6 +15,7 @@ export const KEYS = [
   ["Enter", "explain the row at the cursor"], ["j", "go to who woke it"],
   ["p", "pin the row"], ["Space", "fold or unfold what is below the row"],
   ["f", "fit the selection"], ["0", "the whole trace"], ["Esc", "drop the selection"],
+  ["←, →, ↑, ↓ in the overview", "move its frame, make it smaller or larger"],
   ["n, Shift + n", "next, previous event of the filter"], ["/", "filter events"],
   ["c", "compare with the selection, or with what is seen"],
   ["m", "note on the selection, or on the cursor"], ["[, ]", "the note before, after"],

@@ -46,6 +46,24 @@ export class Overview {
       }
       began = null;
     });
+    canvas.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Moves and resizes the frame, as a slider. */
+  key(event) {
+    const { view } = this;
+    const span = view.to - view.from;
+    const middle = (view.from + view.to) / 2;
+    const act = {
+      ArrowLeft: () => view.move(-span / 8), ArrowRight: () => view.move(span / 8),
+      PageUp: () => view.move(-span), PageDown: () => view.move(span),
+      Home: () => view.move(-view.from), End: () => view.move(view.end - view.to),
+      ArrowUp: () => view.zoom(0.75, middle), ArrowDown: () => view.zoom(1 / 0.75, middle),
+    }[event.key];
+    if (!act || event.ctrlKey || event.altKey || event.metaKey)
+      return;
+    event.preventDefault();
+    act();
   }
 
   draw() {
@@ -68,6 +86,7 @@ export class Overview {
     draw.strokeStyle = colour.accent;
     draw.lineWidth = 2;
     draw.strokeRect(x(from) + 1, 1, Math.max(2, x(to) - x(from) - 2), height - 2);
+    this.canvas.setAttribute("aria-valuenow", String(Math.round(from / this.view.end * 100)));
     this.canvas.setAttribute("aria-valuetext",
       `${duration(to - from)} from ${duration(from)}`);
   }

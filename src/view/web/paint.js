@@ -54,6 +54,15 @@ export function hatch(draw, x, y, width, height) {
   draw.restore();
 }
 
+/** As much of a text as there is room for; where it is cut stands "…". */
+export function shorten(draw, text, room) {
+  const { width } = draw.measureText(text);
+  if (width <= room)
+    return text;
+  const letters = Math.floor(text.length * room / width) - 1;
+  return letters > 0 ? `${text.slice(0, letters)}…` : "";
+}
+
 /** "#rrggbb" or "#rrggbbaa" as [red, green, blue, alpha]. */
 export function parts(colour) {
   const digits = /^#([0-9a-f]{6})([0-9a-f]{2})?$/i.exec(colour);

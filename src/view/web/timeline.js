@@ -6,7 +6,7 @@
 // in sight is asked for, with half a width more on both sides. Until an answer is
 // here the last one is drawn, stretched; what it doesn't hold stays empty.
 import { Frame, isLight } from "./frame.js";
-import { colours, fit, hatch, part } from "./paint.js";
+import { colours, fit, hatch, part, shorten } from "./paint.js";
 import { Latest } from "./server.js";
 import { tickName, ticks } from "./time.js";
 
@@ -259,22 +259,22 @@ export class Timeline {
       draw.fillStyle = colour.chosen;
       draw.fillRect(0, y, this.labels, ROW);
     }
-    draw.save();
-    draw.beginPath();
-    draw.rect(0, y, this.labels - 42, ROW);
-    draw.clip();
-    draw.fillStyle = colour.text;
     const mark = folded === null ? "" : folded ? "▸ " : "▾ ";
-    const number = row.kind === "thread" ? row.tid : row.kind === "process" ? row.pid : null;
-    draw.fillText(`${pinned ? "★ " : ""}${mark}${row.name}` +
-      (number === null || number < 0 ? "" : `  ${number}`), x, y + ROW / 2);
-    draw.restore();
-    if (Number.isFinite(row.busy)) {
-      draw.fillStyle = colour.faint;
-      draw.textAlign = "right";
-      draw.fillText(share(row.busy), this.labels - 6, y + ROW / 2);
-      draw.textAlign = "left";
-    }
+    const busy = Number.isFinite(row.busy) ? share(row.busy) : "";
+    const edge = this.labels - 6 - draw.measureText(busy).width;
+    draw.fillStyle = colour.faint;
+    draw.fillText(busy, edge, y + ROW / 2);
+    draw.fillStyle = colour.text;
+    draw.fillText(this.named(draw, row, `${pinned ? "★ " : ""}${mark}`, edge - 6 - x),
+      x, y + ROW / 2);
+  }
+
+  /** A row's name in that room: the number tells those of one name apart, so it is
+   * the name that is cut. */
+  named(draw, row, mark, room) {
+    const number = row.kind === "thread" ? row.tid : row.kind === "process" ? row.pid : -1;
+    const end = number >= 0 ? `  ${number}` : "";
+    return shorten(draw, mark + row.name, room - draw.measureText(end).width) + end;
   }
 
   axis(draw, width, colour) {
