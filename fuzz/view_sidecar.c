@@ -109,7 +109,7 @@ static void walk_along(const struct sonde_view_rows *rows, uint32_t row)
 
 	sonde_view_walk_init(&walk, rows, row);
 	for (int64_t t = of->begin; t < of->end; t += step) {
-		uint64_t sums[SONDE_VIEW_STATES];
+		uint64_t sums[SONDE_VIEW_STATES] = { 0 };
 		struct sonde_view_piece piece;
 		int64_t when =
 			sonde_view_walk_sums(&walk, t, t % 3 ? step : 0, sums);
@@ -128,7 +128,7 @@ static void ask_all(const struct sonde_view_rows *rows)
 		int64_t step = (of->end - of->begin) / 50 + 1;
 
 		for (int64_t t = of->begin; t < of->end; t += step) {
-			uint64_t sums[SONDE_VIEW_STATES];
+			uint64_t sums[SONDE_VIEW_STATES] = { 0 };
 			struct sonde_view_piece piece;
 
 			FUZZ_CHECK(sonde_view_rows_at(rows, row, t, &piece));

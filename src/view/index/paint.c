@@ -5,8 +5,6 @@
  */
 #include "view/index/paint.h"
 
-#include <string.h>
-
 #include "view/index/list.h"
 #include "view/index/walk.h"
 
@@ -34,12 +32,11 @@ bool sonde_view_hole_pixels(const struct sonde_view_hole *hole,
 /* A row that is drawn, up to the pixel at work. */
 struct drawing {
 	struct sonde_view_walk walk;
-	int64_t begin; /* of the pixel */
-	int64_t slack; /* how far off it may be */
-	uint32_t
-		states; /* bits: the row was ever in, but for what isn't known */
-	int64_t summed;                      /* the time of sums[0] */
-	uint64_t sums[2][SONDE_VIEW_STATES]; /* before it, up to its end */
+	int64_t begin;  /* of the pixel */
+	int64_t slack;  /* how far off it may be */
+	int64_t summed; /* the time of `before` */
+	uint64_t sums[2][SONDE_VIEW_STATES];
+	uint64_t *before, *after; /* these: of its begin, of its end */
 };
 
 /* What a pixel shows: the state that took most of it, and how much that is. */
@@ -48,9 +45,10 @@ static void choose_state(const struct drawing *drawing, uint64_t pixel_ns,
 {
 	uint64_t most = 0;
 
-	for (uint32_t left = drawing->states; left; left &= left - 1) {
+	for (uint32_t left = drawing->walk.states & ~(1u << SONDE_VIEW_UNKNOWN);
+	     left; left &= left - 1) {
 		uint8_t i = (uint8_t)__builtin_ctz(left);
-		uint64_t took = drawing->sums[1][i] - drawing->sums[0][i];
+		uint64_t took = drawing->after[i] - drawing->before[i];
 
 		if (took > most) {
 			most = took;
@@ -78,29 +76,21 @@ static void draw_pixel(struct drawing *drawing, int64_t end,
 		       struct sonde_view_run *run)
 {
 	struct sonde_view_walk *walk = &drawing->walk;
+	uint64_t *before = drawing->before;
 	int64_t begin = drawing->begin;
 	struct sonde_view_piece piece;
 
 	if (drawing->summed != begin)
-		begin = sonde_view_walk_sums(walk, begin, 0, drawing->sums[0]);
-	end = sonde_view_walk_sums(walk, end, drawing->slack, drawing->sums[1]);
+		begin = sonde_view_walk_sums(walk, begin, 0, before);
+	end = sonde_view_walk_sums(walk, end, drawing->slack, drawing->after);
 	if (end > begin)
 		choose_state(drawing, (uint64_t)(end - begin), run);
 	if (end <= begin || run->state == SONDE_VIEW_SPAN)
 		if (sonde_view_walk_at(walk, begin, &piece) && piece.end >= end)
 			fill_pixel(&piece, run);
-	memcpy(drawing->sums[0], drawing->sums[1], sizeof(drawing->sums[0]));
+	drawing->before = drawing->after;
+	drawing->after = before;
 	drawing->begin = drawing->summed = end;
-}
-
-static uint32_t known_states(const struct sonde_view_row *row)
-{
-	uint32_t states = 0;
-
-	for (uint32_t i = SONDE_VIEW_UNKNOWN + 1; i < SONDE_VIEW_STATES; i++)
-		if (row->sums[i])
-			states |= 1u << i;
-	return states;
 }
 
 void sonde_view_paint_states(const struct sonde_view_rows *rows, uint32_t row,
@@ -110,13 +100,14 @@ void sonde_view_paint_states(const struct sonde_view_rows *rows, uint32_t row,
 	struct sonde_view_edges edges = sonde_view_edges(span, pixels);
 	struct drawing drawing = {
 		.slack = (span->to - span->from) / pixels / PIXEL_SLACK,
-		.states = known_states(&rows->rows[row]),
+		.before = drawing.sums[0],
+		.after = drawing.sums[1],
 	};
 	struct sonde_view_piece piece;
 
 	sonde_view_walk_init(&drawing.walk, rows, row);
 	drawing.begin = drawing.summed = sonde_view_walk_sums(
-		&drawing.walk, span->from, drawing.slack, drawing.sums[0]);
+		&drawing.walk, span->from, drawing.slack, drawing.before);
 	for (uint32_t x = 0; x < pixels; x++) {
 		int64_t end = sonde_view_edges_next(&edges);
 

@@ -22,9 +22,27 @@ void sonde_view_walk_init(struct sonde_view_walk *walk,
 {
 	walk->rows = rows;
 	walk->row = &rows->rows[row];
+	walk->states = 1u << SONDE_VIEW_UNKNOWN; /* of what is damaged */
+	for (uint32_t i = 0; i < SONDE_VIEW_STATES; i++)
+		if (walk->row->sums[i])
+			walk->states |= 1u << i;
 	walk->node_begin = walk->node_end = 0;
 	walk->begin = walk->end = 0;
 	walk->group_begin = walk->group_end = 0;
+	memset(walk->sums, 0, sizeof(walk->sums));
+	memset(walk->at_sums, 0, sizeof(walk->at_sums));
+}
+
+/* One by one, as they were stored just before: a processor that is to load two of
+ * them at a time waits until both have left for the cache. */
+static void copy_sums(const struct sonde_view_walk *walk, uint64_t *to,
+		      const uint64_t *from)
+{
+	for (uint32_t left = walk->states; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+
+		to[i] = from[i];
+	}
 }
 
 #define NO_KIND UINT32_MAX
@@ -123,7 +141,9 @@ static void take_chunk_entry(struct sonde_view_walk *walk, size_t i)
 {
 	const uint64_t *sum = walk->entries + i * walk->stride + 2;
 
-	memset(walk->sums, 0, sizeof(walk->sums));
+	for (uint32_t left = walk->states & ~walk->entry_states; left;
+	     left &= left - 1)
+		walk->sums[__builtin_ctz(left)] = 0;
 	for (uint32_t left = walk->entry_states; left; left &= left - 1)
 		walk->sums[__builtin_ctz(left)] = *sum++;
 	walk->begin = entry_begin(walk, i);
@@ -143,7 +163,7 @@ static void take_open_chunk(struct sonde_view_walk *walk)
 {
 	const struct sonde_view_open *open = walk->row->open;
 
-	memcpy(walk->sums, open->sums, sizeof(walk->sums));
+	copy_sums(walk, walk->sums, open->sums);
 	walk->begin = sonde_view_open_begin(open, 0);
 	walk->end = walk->row->end;
 	walk->is_open = true;
@@ -233,7 +253,7 @@ static void enter_open_group(struct sonde_view_walk *walk)
 {
 	walk->group_begin = walk->begin;
 	walk->group_end = walk->end;
-	memcpy(walk->at_sums, walk->sums, sizeof(walk->at_sums));
+	copy_sums(walk, walk->at_sums, walk->sums);
 	stand_on_open(walk, 0);
 }
 
@@ -247,7 +267,7 @@ static void give_up_chunk(struct sonde_view_walk *walk)
 	};
 	walk->group_begin = walk->begin;
 	walk->group_end = walk->end;
-	memcpy(walk->at_sums, walk->sums, sizeof(walk->sums));
+	copy_sums(walk, walk->at_sums, walk->sums);
 }
 
 static void pass_open_states(struct sonde_view_walk *walk, int64_t time)
@@ -292,13 +312,6 @@ static bool parse_chunk(struct sonde_view_walk *walk)
 	walk->is_parsed =
 		bytes && sonde_view_chunk_parse(&walk->chunk, bytes, size);
 	return walk->is_parsed;
-}
-
-static bool check_states(struct sonde_view_walk *walk)
-{
-	if (!walk->has_states)
-		walk->has_states = sonde_view_chunk_has_states(&walk->chunk);
-	return walk->has_states;
 }
 
 /* The last group that begins by then, and its span; if the next one begins close
@@ -353,15 +366,17 @@ static bool enter_group(struct sonde_view_walk *walk, int64_t time,
 		return true;
 	}
 	group = find_walk_group(walk, time, slack, ret_begin, &walk->group_end);
-	memcpy(walk->at_sums, walk->sums, sizeof(walk->at_sums));
+	copy_sums(walk, walk->at_sums, walk->sums);
 	sonde_view_chunk_sums(&walk->chunk, group, walk->at_sums);
 	if (time - *ret_begin <= slack) {
 		walk->group_end = 0;
 		return false;
 	}
 	walk->group_begin = *ret_begin;
+	walk->has_states =
+		walk->has_states || sonde_view_chunk_has_states(&walk->chunk);
 	if (!is_time_within(time, *ret_begin, walk->group_end) ||
-	    !check_states(walk) ||
+	    !walk->has_states ||
 	    !sonde_view_chunk_group(&walk->chunk, group, *ret_begin,
 				    &walk->group))
 		give_up_chunk(walk);
@@ -378,24 +393,25 @@ int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 	int64_t begin;
 
 	if (time <= row->begin || row->begin == row->end) {
-		memset(ret_sums, 0, sizeof(row->sums));
+		for (uint32_t left = walk->states; left; left &= left - 1)
+			ret_sums[__builtin_ctz(left)] = 0;
 		return time;
 	}
 	if (time >= row->end || !enter_chunk(walk, time, slack)) {
-		memcpy(ret_sums, row->sums, sizeof(row->sums));
+		copy_sums(walk, ret_sums, row->sums);
 		return time;
 	}
 	if (time - walk->begin <= slack ||
 	    enter_next_chunk(walk, time, slack)) {
-		memcpy(ret_sums, walk->sums, sizeof(walk->sums));
+		copy_sums(walk, ret_sums, walk->sums);
 		return walk->begin;
 	}
 	if (!enter_group(walk, time, slack, &begin)) {
-		memcpy(ret_sums, walk->at_sums, sizeof(walk->at_sums));
+		copy_sums(walk, ret_sums, walk->at_sums);
 		return begin;
 	}
 	pass_states(walk, time);
-	memcpy(ret_sums, walk->at_sums, sizeof(walk->at_sums));
+	copy_sums(walk, ret_sums, walk->at_sums);
 	ret_sums[walk_state(walk)] += (uint64_t)(time - walk->group.begin);
 	return time;
 }
@@ -471,5 +487,6 @@ void sonde_view_rows_sums(const struct sonde_view_rows *rows, uint32_t row,
 	struct sonde_view_walk walk;
 
 	sonde_view_walk_init(&walk, rows, row);
+	memset(ret_sums, 0, sizeof(walk.sums));
 	(void)sonde_view_walk_sums(&walk, time, 0, ret_sums);
 }

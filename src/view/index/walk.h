@@ -15,6 +15,7 @@
 struct sonde_view_walk {
 	const struct sonde_view_rows *rows;
 	const struct sonde_view_row *row;
+	uint32_t states; /* bits: it was ever in, and unknown */
 	/* the node; begin == end: none */
 	int64_t node_begin, node_end;
 	const uint64_t *entries; /* `stride` words each */
@@ -37,7 +38,8 @@ void sonde_view_walk_init(struct sonde_view_walk *walk,
 			  const struct sonde_view_rows *rows, uint32_t row);
 
 /* How long the row had been in each state by the time that is returned, at most
- * `slack` before `time` or behind it. */
+ * `slack` before `time` or behind it. Sums of states that it was never in are left as
+ * they are: begin with zeros. */
 int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 			     int64_t slack,
 			     uint64_t ret_sums[SONDE_VIEW_STATES]);

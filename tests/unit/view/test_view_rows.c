@@ -124,7 +124,7 @@ static void sums_are_exact_at_every_time(void **state)
 		uint64_t expected[SONDE_VIEW_STATES] = { 0 };
 
 		for (int64_t t = 0; t < TIME; t++) {
-			uint64_t sums[SONDE_VIEW_STATES];
+			uint64_t sums[SONDE_VIEW_STATES] = { 0 };
 
 			sonde_view_rows_sums(&rows, row, t, sums);
 			assert_memory_equal(sums, expected, sizeof(sums));
@@ -152,7 +152,7 @@ static void sums_are_exact_at_every_level(void **state)
 			for (int64_t t = 0; t < TIME;
 			     t += 1 + random_below(60)) {
 				uint64_t exact[SONDE_VIEW_STATES];
-				uint64_t sums[SONDE_VIEW_STATES];
+				uint64_t sums[SONDE_VIEW_STATES] = { 0 };
 				int64_t when = sonde_view_walk_sums(
 					&walk, t, slacks[i], sums);
 
@@ -177,7 +177,7 @@ static void a_walk_goes_back_as_well(void **state)
 		int64_t t = random_below(rows.rows[0].end);
 		struct sonde_view_piece piece;
 		uint64_t exact[SONDE_VIEW_STATES];
-		uint64_t sums[SONDE_VIEW_STATES];
+		uint64_t sums[SONDE_VIEW_STATES] = { 0 };
 
 		if (i % 2 == 0 && sonde_view_walk_at(&walk, t, &piece))
 			assert_int_equal(piece.state, states[0][t]);
