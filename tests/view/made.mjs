@@ -131,6 +131,27 @@ made("a long name is cut, and its number and its share of time aren't", async (p
   check(name[2] < busy[1] && busy[2] < room, JSON.stringify(texts));
 });
 
+made("what is cut says so, and what is empty takes no room", async (page) => {
+  const long = "a note that is longer than any flag on the time line has room for";
+  await page.click("#tab-notes");
+  await page.fill("#note-text", long);
+  await page.keyboard.press("Enter");
+  const told = await page.evaluate(() => new Promise((done) => {
+    const { timeline } = window.sonde;
+    const real = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function tell(text, ...rest) {
+      if (text.startsWith("a note"))
+        done(text);
+      return real.call(this, text, ...rest);
+    };
+    setInterval(() => timeline.draw(), 50);
+  }));
+  check(told.length < long.length && told.endsWith("…"), told);
+  await page.click("#tab-latency");
+  equal(await page.evaluate(() => document.getElementById("latency-note").offsetHeight), 0,
+        "an empty bar");
+});
+
 made("shift and drag select, and statistics are of the selection", async (page) => {
   const from = await place(page, 1, 500_000_000);
   const to = await place(page, 1, 1_500_000_000);

@@ -13,6 +13,7 @@ import { tickName, ticks } from "./time.js";
 export const ROW = 20;
 export const AXIS = 24;
 const LETTER = 7; // px, about
+const FLAG = 260; // px at most of a note's text
 const ARROWS = 60; // rows in sight more than these make arrows a tangle
 
 function share(busy) {
@@ -322,7 +323,7 @@ export class Timeline {
       }
       if (x < free)
         continue;
-      const text = note.text.slice(0, 40);
+      const text = shorten(draw, note.text, FLAG);
       const width = draw.measureText(text).width + 8;
       draw.fillRect(x, AXIS, width, 16);
       draw.fillStyle = colour.back;
