@@ -8,6 +8,7 @@
  */
 #include "import/perf_record.h"
 
+#include "formats.h"
 #include "fuzz.h"
 
 static uint64_t room[SONDE_IMPORT_PERF_ROOM / 8];
@@ -48,17 +49,6 @@ static void take(struct sonde_import_perf *perf,
 		(void)sonde_import_perf_build_id(perf, parsed.mapping.path);
 }
 
-static int plan(void *ctx, const char *group,
-		const struct sonde_import_bytes *text)
-{
-	static struct sonde_import_format format;
-
-	(void)ctx;
-	if (!sonde_import_format_parse(text, &format))
-		(void)sonde_import_format_plan(group, &format);
-	return 0;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct sonde_import_bytes file = { .left = size };
@@ -77,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			take(&perf, &piece);
 		if (perf.facts.has_formats)
 			(void)sonde_import_formats_each(&perf.facts.formats,
-							plan, NULL);
+							fuzz_plan_format, NULL);
 	}
 	sonde_import_perf_close(&perf);
 	free(copy);

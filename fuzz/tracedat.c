@@ -8,6 +8,7 @@
 #include "import/tracedat_file.h"
 #include "source/tracefs/page.h"
 
+#include "formats.h"
 #include "fuzz.h"
 
 static uint64_t sum;
@@ -42,17 +43,6 @@ static void tracedat_walk(const struct sonde_import_tracedat *file,
 	sonde_import_tracedat_walk_end(&walk);
 }
 
-static int tracedat_take(void *ctx, const char *group,
-			 const struct sonde_import_bytes *text)
-{
-	static struct sonde_import_format format;
-
-	(void)ctx;
-	if (!sonde_import_format_parse(text, &format))
-		(void)sonde_import_format_plan(group, &format);
-	return 0;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct sonde_import_bytes whole = { .left = size };
@@ -64,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	memcpy(copy, bytes, size);
 	whole.at = copy;
 	if (!sonde_import_tracedat_open(&whole, &file, &error)) {
-		(void)sonde_import_formats_each(&file.formats, tracedat_take,
+		(void)sonde_import_formats_each(&file.formats, fuzz_plan_format,
 						NULL);
 		tracedat_touch(file.names.at, file.names.left);
 		for (size_t i = 0; i < file.nr_stats; i++)
