@@ -224,8 +224,8 @@ static int parse_time(const char *option, const char *text, int64_t begin_ns,
 }
 
 /* When the trace's last event was: packets often end later, when they were
- * closed. *end_ns stays as it is in a trace without events. */
-static int find_last(struct sonde_trace *trace, int64_t *end_ns)
+ * closed. */
+static int find_last(struct sonde_trace *trace, struct sonde_read_range *range)
 {
 	const struct sonde_event *event;
 	struct sonde_cursor *cursor;
@@ -236,11 +236,26 @@ static int find_last(struct sonde_trace *trace, int64_t *end_ns)
 	err = sonde_cursor_seek(cursor, SONDE_TIME_MAX);
 	if (!err) {
 		err = sonde_cursor_prev(cursor, &event);
-		if (err > 0 && event->time_ns != SONDE_TIME_MIN)
-			*end_ns = event->time_ns;
+		range->has_last = err > 0 && event->time_ns != SONDE_TIME_MIN;
+		if (range->has_last)
+			range->last_ns = event->time_ns;
 	}
 	sonde_cursor_free(cursor);
 	return err < 0 ? err : 0;
+}
+
+int sonde_read_range(struct sonde_trace *trace,
+		     struct sonde_read_range *ret_range)
+{
+	struct sonde_read_range range = { .has_times = false };
+	int err;
+
+	range.has_times =
+		!sonde_trace_range(trace, &range.begin_ns, &range.end_ns);
+	err = find_last(trace, &range);
+	if (!err)
+		*ret_range = range;
+	return err;
 }
 
 /* The bound of a span is by so much beyond the trace. */
@@ -305,23 +320,14 @@ static int find_last_span(const struct sonde_read *read, int64_t end_ns,
 	return 0;
 }
 
-/* What --from, --to and --last mean for this trace. */
-static int find_span(const struct sonde_read *read, struct sonde_trace *trace,
-		     struct sonde_map_options *map)
+int sonde_read_span(const struct sonde_read *read,
+		    const struct sonde_read_range *range,
+		    struct sonde_map_options *map)
 {
-	int64_t begin_ns = 0;
-	int64_t end_ns = 0;
-	bool has_times;
+	int64_t begin_ns = range->begin_ns;
+	int64_t end_ns = range->has_last ? range->last_ns : range->end_ns;
 	int err = 0;
 
-	if (!read->from_text && !read->to_text && !read->last_text)
-		return 0;
-	has_times = !sonde_trace_range(trace, &begin_ns, &end_ns);
-	err = find_last(trace, &end_ns);
-	if (err) {
-		sonde_complain("%s", strerrordesc_np(-err));
-		return err;
-	}
 	if (read->from_text)
 		err = parse_time("--from", read->from_text, begin_ns, end_ns,
 				 &map->from_ns);
@@ -330,7 +336,24 @@ static int find_span(const struct sonde_read *read, struct sonde_trace *trace,
 				 &map->to_ns);
 	if (!err && read->last_text)
 		err = find_last_span(read, end_ns, map);
-	return err ? err : check_span(read, map, has_times, begin_ns, end_ns);
+	return err ? err :
+		     check_span(read, map, range->has_times, begin_ns, end_ns);
+}
+
+/* What --from, --to and --last mean for this trace. */
+static int find_span(const struct sonde_read *read, struct sonde_trace *trace,
+		     struct sonde_map_options *map)
+{
+	struct sonde_read_range range;
+	int err;
+
+	if (!read->from_text && !read->to_text && !read->last_text)
+		return 0;
+	err = sonde_read_range(trace, &range);
+	if (!err)
+		return sonde_read_span(read, &range, map);
+	sonde_complain("%s", strerrordesc_np(-err));
+	return err;
 }
 
 static int read_on_progress(void *ctx, uint64_t done, uint64_t all)
@@ -393,7 +416,7 @@ static int open_traces(struct sonde_read *read, char **paths, size_t nr_paths)
 	return status;
 }
 
-static int open_output(struct sonde_read *read)
+int sonde_read_open_output(struct sonde_read *read)
 {
 	if (read->output) {
 		struct sonde_place_error error = { "no memory left" };
@@ -466,7 +489,7 @@ int sonde_read_open(struct sonde_read *read, int argc, char **argv,
 						 isatty(STDOUT_FILENO)));
 	status = open_traces(read, paths, (size_t)nr);
 	if (!status)
-		status = open_output(read);
+		status = sonde_read_open_output(read);
 	if (!status && read->flows && !read->output)
 		sonde_pager_begin();
 	if (!status)

@@ -96,6 +96,22 @@ int sonde_read_option_all(struct sonde_read *read, int argc, char **argv,
  * working directory. -1: go on. Else the exit status: everything has been said and freed. */
 int sonde_read_open(struct sonde_read *read, int argc, char **argv,
 		    int min_traces, int max_traces);
+/* The file of -o, and how to show it; part of that. 0 or the exit status. */
+int sonde_read_open_output(struct sonde_read *read);
+/* When a trace was, from which --from, --to and --last are told. */
+struct sonde_read_range {
+	int64_t begin_ns, end_ns; /* 0 without times */
+	int64_t last_ns;          /* its last event */
+	bool has_times, has_last;
+};
+/* 0 or a negative errno. */
+int sonde_read_range(struct sonde_trace *trace,
+		     struct sonde_read_range *ret_range);
+/* What the options mean there: `map` comes with the whole span. 0 or -EINVAL: said
+ * why. */
+int sonde_read_span(const struct sonde_read *read,
+		    const struct sonde_read_range *range,
+		    struct sonde_map_options *map);
 /* What `all`, which stays open, has of one machine, by itself: with the same
  * options and span, but for where the result goes. 0, and to be finished; or the
  * exit status. */

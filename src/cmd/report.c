@@ -18,7 +18,7 @@
 #include "cmd/newest.h"
 #include "cmd/pager.h"
 #include "cmd/plugins.h"
-#include "cmd/read.h"
+#include "cmd/read_make.h"
 #include "cmd/view_rows.h"
 #include "reader/occurring.h"
 #include "reader/reader.h"
@@ -85,23 +85,10 @@ static const struct sonde_option options[] = {
 };
 /* clang-format on */
 
-enum expression {
-	BEGIN,
-	END,
-	KEY,
-	VALUE,
-	NR_EXPRESSIONS,
-};
-
 struct words {
-	const char *by;
 	const char *rows; /* a file */
 	struct sonde_option_values plugins;
-	uint64_t nth;
-	uint64_t over_us;
-	bool explain;
-	bool no_names;
-	struct sonde_read_expression list[NR_EXPRESSIONS];
+	struct sonde_read_ask ask;
 };
 
 static int parse_nth(const char *text, uint64_t *ret_nth)
@@ -134,29 +121,32 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 	const char *threshold = NULL;
 	const char *nth = NULL;
 	const struct sonde_option_place places[] = {
-		{ OPTION_BEGIN, .value = &words->list[BEGIN].text },
-		{ OPTION_END, .value = &words->list[END].text },
-		{ OPTION_KEY, .value = &words->list[KEY].text },
-		{ OPTION_VALUE, .value = &words->list[VALUE].text },
-		{ OPTION_BY, .value = &words->by },
+		{ OPTION_BEGIN,
+		  .value = &words->ask.list[SONDE_READ_BEGIN].text },
+		{ OPTION_END, .value = &words->ask.list[SONDE_READ_END].text },
+		{ OPTION_KEY, .value = &words->ask.list[SONDE_READ_KEY].text },
+		{ OPTION_VALUE,
+		  .value = &words->ask.list[SONDE_READ_VALUE].text },
+		{ OPTION_BY, .value = &words->ask.by },
 		{ OPTION_NTH, .value = &nth },
-		{ OPTION_EXPLAIN, .flag = &words->explain },
+		{ OPTION_EXPLAIN, .flag = &words->ask.explain },
 		{ OPTION_THRESHOLD, .value = &threshold },
 		{ OPTION_SELF, .flag = &read->shows_own },
-		{ OPTION_NO_NAMES, .flag = &words->no_names },
+		{ OPTION_NO_NAMES, .flag = &words->ask.no_names },
 		{ OPTION_PLUGIN, .values = &words->plugins },
 		{ OPTION_ROWS, .value = &words->rows },
 		{ 0 },
 	};
 	int status = sonde_read_option_all(read, argc, argv, places);
 
-	if (!status && nth && parse_nth(nth, &words->nth))
+	if (!status && nth && parse_nth(nth, &words->ask.nth))
 		status = SONDE_EXIT_USAGE;
-	if (!status && threshold && !words->explain) {
+	if (!status && threshold && !words->ask.explain) {
 		sonde_complain("report: --threshold goes with --explain");
 		status = SONDE_EXIT_USAGE;
 	}
-	if (!status && threshold && parse_threshold(threshold, &words->over_us))
+	if (!status && threshold &&
+	    parse_threshold(threshold, &words->ask.over_us))
 		status = SONDE_EXIT_USAGE;
 	return status;
 }
@@ -266,150 +256,41 @@ static int list_for(struct sonde_read *read, int argc, char **argv)
 
 /* ---- one report ---- */
 
-/* What a trace lacks, and how to get one that has it. */
-static int complain_unfit(const struct sonde_analysis *analysis)
-{
-	if (!strcmp(analysis->needs, "kernel"))
-		sonde_complain("report %s: there are no events of a kernel in "
-			       "this trace; record with -k",
-			       analysis->name);
-	else
-		sonde_complain("report %s: there are no events for it in this "
-			       "trace; record with --%s%s",
-			       analysis->name, analysis->needs,
-			       strcmp(analysis->needs, "functions") ?
-				       "" :
-				       "=GLOB, or without a GLOB what was "
-				       "compiled with -finstrument-functions");
-	return 1;
-}
-
-/* What an expression shows, if it is just a field's name; else NULL. */
-static const struct sonde_class *class_of(const struct sonde_trace *trace,
-					  const char *text)
-{
-	struct sonde_field field;
-
-	for (size_t i = 0; text && i < sonde_trace_nr_event_classes(trace); i++)
-		if (!sonde_event_class_field(sonde_trace_event_class(trace, i),
-					     SONDE_NR_SCOPES, text, &field))
-			return field.cls;
-	return NULL;
-}
-
-static bool is_fit(const struct sonde_analysis *analysis,
-		   struct sonde_trace *trace)
-{
-	/* Of a kernel's events some may be there, but not those for this: the
-	 * report says which. */
-	return sonde_analysis_applies(analysis, trace, NULL) ||
-	       sonde_analysis_has(trace, analysis->needs);
-}
-
-static int report_analyse(struct sonde_read *read, const struct words *words,
-			  const struct sonde_analysis *analysis,
-			  struct sonde_report **ret_report)
-{
-	struct sonde_analysis_args args = sonde_read_args(read, analysis);
-	int status;
-
-	args.begin = words->list[BEGIN].filter;
-	args.end = words->list[END].filter;
-	args.key = words->list[KEY].filter;
-	args.value = words->list[VALUE].filter;
-	args.by = words->by;
-	args.nth = words->nth;
-	args.explain = words->explain;
-	args.over_ns = (int64_t)words->over_us * 1000;
-	args.by_class = class_of(read->trace, words->by);
-	args.key_class = class_of(read->trace, words->list[KEY].text);
-	if (!is_fit(analysis, read->trace))
-		return complain_unfit(analysis);
-	if (!words->no_names) {
-		args.names = sonde_names_new(read->trace);
-		if (!args.names)
-			return -ENOMEM;
-	}
-	status = sonde_read_analyse(read, analysis, &args, ret_report);
-	sonde_names_free(args.names);
-	return status;
-}
-
-/* The report; or a negative errno, or the exit status. */
-static int report_make(struct sonde_read *read, struct words *words,
-		       const struct sonde_analysis *analysis,
-		       struct sonde_report **ret_report)
-{
-	int status = sonde_read_expressions(read, words->list, NR_EXPRESSIONS);
-
-	if (!status)
-		status = report_analyse(read, words, analysis, ret_report);
-	sonde_read_expressions_fini(words->list, NR_EXPRESSIONS);
-	return status;
-}
-
 static int report_one(struct sonde_read *read, struct words *words,
 		      const struct sonde_analysis *analysis)
 {
 	struct sonde_report *report = NULL;
-	int status = report_make(read, words, analysis, &report);
+	int status = sonde_read_make(read, &words->ask, analysis, &report);
 
 	status = sonde_read_finish(read, report, status);
 	sonde_report_free(report);
 	return status;
 }
 
-/* ---- of several machines ---- */
-
-/* NULL and 0: this one's traces have nothing for it. */
-static int report_machine(struct sonde_read *all, size_t machine,
-			  struct words *words,
-			  const struct sonde_analysis *analysis,
-			  struct sonde_report **ret_report)
-{
-	struct sonde_read one;
-	int status = sonde_read_machine(all, machine, &one);
-
-	if (status) /* what the filter needs, another one may have */
-		return status == SONDE_EXIT_USAGE ? 0 : status;
-	if (is_fit(analysis, one.trace))
-		status = report_make(&one, words, analysis, ret_report);
-	return sonde_read_finish(&one, NULL, status > 0 ? 0 : status);
-}
-
-/* Each by itself, as threads and CPUs of different ones have the same numbers. */
+/* Each machine by itself. */
 static int report_machines(struct sonde_read *read, struct words *words,
 			   const struct sonde_analysis *analysis)
 {
 	size_t nr = read->trace->nr_machines;
-	struct sonde_report **reports = calloc(nr, sizeof(*reports));
-	struct sonde_show_machine *machines = calloc(nr, sizeof(*machines));
-	struct sonde_report *none = NULL;
-	size_t nr_made = 0;
-	int status = reports && machines ? 0 : -ENOMEM;
+	struct sonde_report_item *items = calloc(nr, sizeof(*items));
+	int status = items ? sonde_read_make_machines(read, &words->ask,
+						      analysis, items) :
+			     -ENOMEM;
+	bool is_made = false;
 
-	for (size_t i = 0; !status && i < nr; i++) {
-		status = report_machine(read, i, words, analysis, &reports[i]);
-		machines[i].name = read->trace->machines[i].host;
-		machines[i].report = reports[i];
-		nr_made += reports[i] != NULL;
-	}
-	if (!status && !nr_made) /* of all together it is said why */
-		status = report_make(read, words, analysis, &none);
-	if (!status && !nr_made)
-		status = complain_unfit(analysis);
+	for (size_t i = 0; !status && i < nr; i++)
+		is_made = is_made || items[i].report;
+	if (!status && !is_made)
+		status = sonde_read_explain_none(read, &words->ask, analysis);
 	if (!status && !read->output)
 		sonde_pager_begin();
 	if (!status)
-		status = sonde_show_machines(&read->show, machines, nr,
-					     read->to);
+		status = sonde_show_machines(&read->show, items, nr, read->to);
 	read->quiet = true; /* each has said what it lacks */
 	status = sonde_read_finish(read, NULL, status);
-	for (size_t i = 0; reports && i < nr; i++)
-		sonde_report_free(reports[i]);
-	sonde_report_free(none);
-	free(reports);
-	free(machines);
+	for (size_t i = 0; items && i < nr; i++)
+		sonde_report_free(items[i].report);
+	free(items);
 	return status;
 }
 
@@ -497,12 +378,7 @@ static int report_named(int argc, char **argv, struct sonde_read *read,
 static int run(int argc, char **argv)
 {
 	static struct own_rows own;
-	struct words words = {
-		.list[BEGIN].option = "--begin",
-		.list[END].option = "--end",
-		.list[KEY].option = "--key",
-		.list[VALUE].option = "--value",
-	};
+	struct words words = { .ask = sonde_read_ask_none() };
 	struct sonde_read read;
 	int status;
 

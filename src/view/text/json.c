@@ -215,7 +215,7 @@ void sonde_show_json(const struct sonde_report *report, FILE *to)
 	(void)fputc('\n', to);
 }
 
-void sonde_show_json_machines(const struct sonde_show_machine *machines,
+void sonde_show_json_machines(const struct sonde_report_item *machines,
 			      size_t nr, FILE *to)
 {
 	struct sonde_json json = sonde_json_to_file(to);

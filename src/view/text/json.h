@@ -5,10 +5,9 @@
 
 #include <stdio.h>
 
-#include "analysis/report.h"
+#include "analysis/report_wire.h"
 
 struct sonde_json;
-struct sonde_show_machine;
 
 /* A key's unit: "ns", "bytes"; "". */
 const char *sonde_show_json_unit(enum sonde_cell cell);
@@ -17,7 +16,7 @@ void sonde_show_json_value(struct sonde_json *json, const char *key,
 			   enum sonde_cell cell,
 			   const struct sonde_cell_value *value);
 void sonde_show_json(const struct sonde_report *report, FILE *to);
-void sonde_show_json_machines(const struct sonde_show_machine *machines,
+void sonde_show_json_machines(const struct sonde_report_item *machines,
 			      size_t nr, FILE *to);
 
 #endif /* VIEW_TEXT_JSON_H */

@@ -572,7 +572,7 @@ int sonde_show_report(const struct sonde_show *show,
 }
 
 int sonde_show_machines(const struct sonde_show *show,
-			const struct sonde_show_machine *machines, size_t nr,
+			const struct sonde_report_item *machines, size_t nr,
 			FILE *to)
 {
 	struct printer printer = { .show = show, .to = to };

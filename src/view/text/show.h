@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/report.h"
+#include "analysis/report_wire.h"
 
 struct sonde_show {
 	bool json;
@@ -29,12 +29,8 @@ int sonde_show_report(const struct sonde_show *show,
 		      const struct sonde_report *report, FILE *to);
 
 /* The same report about each of several machines. */
-struct sonde_show_machine {
-	const char *name;
-	const struct sonde_report *report; /* NULL: it has none */
-};
 int sonde_show_machines(const struct sonde_show *show,
-			const struct sonde_show_machine *machines, size_t nr,
+			const struct sonde_report_item *machines, size_t nr,
 			FILE *to);
 
 /* One cell as text, e.g. "1.25 ms"; what snprintf() would return. */
