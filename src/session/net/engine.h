@@ -10,6 +10,7 @@
 #define SESSION_NET_ENGINE_H
 
 #include "session/net/net.h"
+#include "session/net/work.h"
 
 struct sonde_net_engine {
 	int (*open)(const char *url, struct sonde_net_error *error,
@@ -33,6 +34,7 @@ struct sonde_net_engine {
 	int (*settle)(struct sonde_net_log *log);
 	int (*fetch)(struct sonde_net_log *log, uint64_t position,
 		     struct sonde_net_message *ret_message);
+	const struct sonde_net_work_engine *work; /* NULL: it can't */
 };
 
 struct sonde_net {

@@ -30,6 +30,11 @@
  * connection. The server's own time is known by the stamp that it gives them, and by
  * when it says that it has made a consumer.
  *
+ * Words of those who work (work.h) are plain messages, which no stream keeps: an offer
+ * has the subject sonde-work.offer and the job's number as text, and what is said of
+ * a job is a request to sonde-work.JOB, so the server says at once if nobody is
+ * there to hear it.
+ *
  * A position is the number that the server gives the next message. Whoever waits
  * for a server does so for GIVE_UP_NS without an answer, and then fails.
  *
@@ -47,6 +52,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hex.h"
 #include "base/number.h"
 #include "base/port.h"
 #include "base/time.h"
@@ -93,6 +99,10 @@ struct nats_net {
 	bool no_beats;  /* they aren't permitted */
 	bool no_stamps; /* nor to see what time the server gave ours */
 	char why[200];  /* what the last answer was, if that was no "stored" */
+	/* of work: what is heard, and the last word of that */
+	natsSubscription *work;
+	natsMsg *word;
+	char job[33];
 };
 
 struct nats_log {
@@ -182,6 +192,8 @@ static void net_nats_close(struct sonde_net *net)
 
 	for (size_t i = 0; i < WINDOW; i++)
 		natsMsg_Destroy(nats->slots[i].message);
+	natsMsg_Destroy(nats->word);
+	natsSubscription_Destroy(nats->work);
 	natsSubscription_Destroy(nats->answers);
 	natsInbox_Destroy(nats->inbox);
 	natsStatistics_Destroy(nats->statistics);
@@ -1006,6 +1018,157 @@ static int net_nats_hear(struct sonde_net *net, sonde_net_hear_fn *take,
 	return err;
 }
 
+/* ---- work ---- */
+
+#define WORK_OFFER "sonde-work.offer"
+
+/* Listens, if it doesn't yet. */
+static int work_listen(struct nats_net *net, const char *subject)
+{
+	natsStatus status;
+
+	if (net->work)
+		return 0;
+	status = natsConnection_SubscribeSync(&net->work, net->connection,
+					      subject);
+	if (status == NATS_OK)
+		status = natsConnection_FlushTimeout(net->connection, WAIT_MS);
+	return status == NATS_OK || is_passing(status) ?
+		       check_permitted(net) :
+		       nats_fail(&net->net, "work by NATS", status);
+}
+
+static int work_begin(struct sonde_net *net, const uint8_t job[16])
+{
+	char subject[64];
+
+	sonde_hex_put(job, 16, nats_of(net)->job);
+	(void)snprintf(subject, sizeof(subject), "sonde-work.%s",
+		       nats_of(net)->job);
+	return work_listen(nats_of(net), subject);
+}
+
+static int work_offer(struct sonde_net *net)
+{
+	struct nats_net *nats = nats_of(net);
+	natsStatus status = natsConnection_PublishString(nats->connection,
+							 WORK_OFFER, nats->job);
+
+	return status == NATS_OK || is_passing(status) ?
+		       check_permitted(nats) :
+		       nats_fail(net, "work by NATS", status);
+}
+
+/* The next word, kept until there is another one: 1, or 0. */
+static int work_next(struct nats_net *net, int wait_ms)
+{
+	natsStatus status;
+
+	natsMsg_Destroy(net->word);
+	net->word = NULL;
+	status = natsSubscription_NextMsg(&net->word, net->work, wait_ms);
+	if (status == NATS_OK)
+		return 1;
+	/* what was too slow to be heard will be said again */
+	return is_passing(status) || status == NATS_SLOW_CONSUMER ?
+		       0 :
+		       nats_fail(&net->net, "work by NATS", status);
+}
+
+static void work_get(const struct nats_net *net,
+		     struct sonde_net_heard_word *ret_word)
+{
+	*ret_word = (struct sonde_net_heard_word){
+		natsMsg_GetData(net->word),
+		(size_t)natsMsg_GetDataLength(net->word),
+	};
+}
+
+static int work_hear(struct sonde_net *net, int wait_ms,
+		     struct sonde_net_heard_word *ret_word)
+{
+	int n = work_next(nats_of(net), wait_ms);
+
+	if (n > 0)
+		work_get(nats_of(net), ret_word);
+	return n;
+}
+
+static int work_answer(struct sonde_net *net, const void *bytes, size_t size)
+{
+	struct nats_net *nats = nats_of(net);
+	const char *to = natsMsg_GetReply(nats->word);
+	natsStatus status;
+
+	if (!to || !*to)
+		return 0; /* said without waiting for an answer */
+	status = natsConnection_Publish(nats->connection, to, bytes, (int)size);
+	return status == NATS_OK || is_passing(status) ?
+		       check_permitted(nats) :
+		       nats_fail(net, "work by NATS", status);
+}
+
+static void work_end(struct sonde_net *net)
+{
+	struct nats_net *nats = nats_of(net);
+
+	natsMsg_Destroy(nats->word);
+	nats->word = NULL;
+	natsSubscription_Destroy(nats->work);
+	nats->work = NULL;
+}
+
+static int work_await(struct sonde_net *net, int wait_ms, uint8_t ret_job[16])
+{
+	struct nats_net *nats = nats_of(net);
+	char text[33];
+	const char *at = text;
+	int err = work_listen(nats, WORK_OFFER);
+
+	if (!err)
+		err = work_next(nats, wait_ms);
+	if (err <= 0)
+		return err;
+	if (natsMsg_GetDataLength(nats->word) != 32)
+		return 0;
+	memcpy(text, natsMsg_GetData(nats->word), 32);
+	text[32] = 0;
+	return sonde_hex_take_bytes(&at, ret_job, 16);
+}
+
+static int work_say(struct sonde_net *net, const uint8_t job[16],
+		    const struct sonde_net_heard_word *word, int wait_ms,
+		    struct sonde_net_heard_word *ret_answer)
+{
+	struct nats_net *nats = nats_of(net);
+	char subject[64] = "sonde-work.";
+	natsStatus status;
+
+	sonde_hex_put(job, 16, subject + strlen(subject));
+	natsMsg_Destroy(nats->word);
+	nats->word = NULL;
+	status = natsConnection_Request(&nats->word, nats->connection, subject,
+					word->bytes, (int)word->size, wait_ms);
+	if (status == NATS_NO_RESPONDERS)
+		return -ENOENT;
+	if (status == NATS_OK) {
+		work_get(nats, ret_answer);
+		return 1;
+	}
+	return is_passing(status) ? check_permitted(nats) :
+				    nats_fail(net, "work by NATS", status);
+}
+
+static const struct sonde_net_work_engine work_engine = {
+	.begin = work_begin,
+	.offer = work_offer,
+	.hear = work_hear,
+	.answer = work_answer,
+	.end = work_end,
+	.await = work_await,
+	.say = work_say,
+};
+
 static const struct sonde_net_engine nats_engine = {
 	.open = net_nats_open,
 	.close = net_nats_close,
@@ -1018,6 +1181,7 @@ static const struct sonde_net_engine nats_engine = {
 	.publish = net_nats_publish,
 	.settle = net_nats_settle,
 	.fetch = net_nats_fetch,
+	.work = &work_engine,
 };
 
 __attribute__((visibility("default"))) const struct sonde_net_engine *
