@@ -85,6 +85,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_collect,
 	&sonde_command_hosts,
 	&sonde_command_sync,
+	&sonde_command_worker,
 	&sonde_command_latency,
 	&sonde_command_view,
 	&sonde_command_tui,

@@ -123,11 +123,10 @@ void sonde_watch_restore(void (*restore)(void))
 	watch.restore = restore;
 }
 
-static void draw(uint64_t done, uint64_t all, int64_t now)
+/* The bar, and what is behind it. */
+static void draw_bar(uint64_t done, uint64_t all, const char *what)
 {
-	double seconds = (double)(now - watch.begin_ns) / SONDE_NS_PER_S;
 	double share = (double)done / (double)all;
-	double left = share > 0 ? seconds / share - seconds : 0;
 	int full = (int)(share * BAR_COLUMNS);
 	char bar[BAR_COLUMNS + 1];
 
@@ -136,10 +135,21 @@ static void draw(uint64_t done, uint64_t all, int64_t now)
 	if (full < BAR_COLUMNS)
 		bar[full] = '>';
 	bar[BAR_COLUMNS] = 0;
-	(void)fprintf(stderr, "\r%s: %3d %% [%s] %.0f MB/s, %.0f s left\033[K",
-		      watch.command, (int)(share * 100), bar,
-		      (double)done / seconds / 1e6, left);
+	(void)fprintf(stderr, "\r%s: %3d %% [%s] %s\033[K", watch.command,
+		      (int)(share * 100), bar, what);
 	(void)fflush(stderr);
+}
+
+static void draw(uint64_t done, uint64_t all, int64_t now)
+{
+	double seconds = (double)(now - watch.begin_ns) / SONDE_NS_PER_S;
+	double share = (double)done / (double)all;
+	double left = share > 0 ? seconds / share - seconds : 0;
+	char what[64];
+
+	(void)snprintf(what, sizeof(what), "%.0f MB/s, %.0f s left",
+		       (double)done / seconds / 1e6, left);
+	draw_bar(done, all, what);
 }
 
 /* Whether it is time to draw, and then *ret_now. */
@@ -165,6 +175,24 @@ int sonde_watch_progress(uint64_t done, uint64_t all)
 	return 0;
 }
 
+int sonde_watch_count(uint64_t done, uint64_t all, const char *what)
+{
+	int64_t now;
+
+	if (watch.stopped)
+		return -EINTR;
+	if (watch.bar && all && done <= all && is_due(&now))
+		draw_bar(done, all, what);
+	return 0;
+}
+
+void sonde_watch_hide(void)
+{
+	if (watch.drawn_ns)
+		say("\r\033[K");
+	watch.drawn_ns = 0;
+}
+
 void sonde_watch_child(pid_t pid, const char *what)
 {
 	int fd = watch.bar ? sonde_proc_pidfd(pid) : -1;
@@ -185,9 +213,7 @@ void sonde_watch_child(pid_t pid, const char *what)
 
 void sonde_watch_end(void)
 {
-	if (watch.drawn_ns)
-		say("\r\033[K");
-	watch.drawn_ns = 0;
+	sonde_watch_hide();
 	watch.bar = false;
 	watch.traces[0] = NULL;
 	watch.traces[1] = NULL;

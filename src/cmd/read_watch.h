@@ -34,6 +34,10 @@ void sonde_watch_trace(const struct sonde_trace *trace);
 
 /* done of all, in bytes; -EINTR if the user wants it to stop, or 0. */
 int sonde_watch_progress(uint64_t done, uint64_t all);
+/* The same, where what is counted isn't bytes: `what` says how far it is. */
+int sonde_watch_count(uint64_t done, uint64_t all, const char *what);
+/* Takes the bar away until it is drawn again: before a line of something else. */
+void sonde_watch_hide(void);
 /* Of a child, says `what` until it ends, which waitpid() then finds; returns at
  * once if there is no bar. */
 void sonde_watch_child(pid_t pid, const char *what);

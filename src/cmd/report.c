@@ -18,7 +18,7 @@
 #include "cmd/newest.h"
 #include "cmd/pager.h"
 #include "cmd/plugins.h"
-#include "cmd/read_make.h"
+#include "cmd/report_on.h"
 #include "cmd/view_rows.h"
 #include "reader/occurring.h"
 #include "reader/reader.h"
@@ -44,6 +44,9 @@ enum option_value {
 	OPTION_NO_NAMES,
 	OPTION_PLUGIN,
 	OPTION_ROWS,
+	OPTION_ON,
+	OPTION_HOSTS,
+	OPTION_TRACES,
 };
 
 /* clang-format off */
@@ -81,6 +84,14 @@ static const struct sonde_option options[] = {
 	  "of rows: how long the states of the rows took that it declares "
 	  "(default: ~/.config/sonde/rows)" },
 	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_PLUGIN_HELP },
+	{ .help = "Of what machines shipped" },
+	{ "on", OPTION_ON, "URL", NULL,
+	  "of that, in place of a TRACE: 'sonde worker' makes it where that is: "
+	  "nats://HOST" },
+	{ "hosts", OPTION_HOSTS, "GLOB", NULL,
+	  "only of these machines; several with commas between" },
+	{ "traces", OPTION_TRACES, "GLOB", NULL,
+	  "only recordings of these names; several with commas between" },
 	{ 0 }
 };
 /* clang-format on */
@@ -88,6 +99,7 @@ static const struct sonde_option options[] = {
 struct words {
 	const char *rows; /* a file */
 	struct sonde_option_values plugins;
+	struct sonde_read_on on;
 	struct sonde_read_ask ask;
 };
 
@@ -135,6 +147,9 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 		{ OPTION_NO_NAMES, .flag = &words->ask.no_names },
 		{ OPTION_PLUGIN, .values = &words->plugins },
 		{ OPTION_ROWS, .value = &words->rows },
+		{ OPTION_ON, .value = &words->on.url },
+		{ OPTION_HOSTS, .value = &words->on.hosts },
+		{ OPTION_TRACES, .value = &words->on.traces },
 		{ 0 },
 	};
 	int status = sonde_read_option_all(read, argc, argv, places);
@@ -143,6 +158,11 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 		status = SONDE_EXIT_USAGE;
 	if (!status && threshold && !words->ask.explain) {
 		sonde_complain("report: --threshold goes with --explain");
+		status = SONDE_EXIT_USAGE;
+	}
+	if (!status && !words->on.url &&
+	    (words->on.hosts || words->on.traces)) {
+		sonde_complain("report: --hosts and --traces go with --on");
 		status = SONDE_EXIT_USAGE;
 	}
 	if (!status && threshold &&
@@ -375,6 +395,28 @@ static int report_named(int argc, char **argv, struct sonde_read *read,
 		       report_one(read, words, analysis);
 }
 
+/* By workers, which have no reports but our own. */
+static int report_on(int argc, char **argv, struct sonde_read *read,
+		     const struct words *words)
+{
+	const struct sonde_analysis *analysis;
+
+	if (optind + 1 != argc) {
+		sonde_complain("report: --on goes with the name of a report, "
+			       "and with no TRACE");
+		return SONDE_EXIT_USAGE;
+	}
+	if (words->plugins.nr || words->rows) {
+		sonde_complain(
+			"report: --plugin and --rows don't go with --on");
+		return SONDE_EXIT_USAGE;
+	}
+	analysis = sonde_analysis_find(argv[optind]);
+	return analysis ? sonde_command_report_on(&words->on, read, &words->ask,
+						  analysis) :
+			  complain_unknown(argv[optind]);
+}
+
 static int run(int argc, char **argv)
 {
 	static struct own_rows own;
@@ -387,6 +429,8 @@ static int run(int argc, char **argv)
 		return SONDE_EXIT_USAGE;
 	if (read.help_wanted)
 		return sonde_read_open(&read, argc, argv, 1, 0);
+	if (words.on.url)
+		return report_on(argc, argv, &read, &words);
 	status = add_own_reports(&words, &own);
 	if (!status)
 		status = report_named(argc, argv, &read, &words);

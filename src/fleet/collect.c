@@ -25,6 +25,7 @@
 
 #include "base/grow.h"
 #include "base/hex.h"
+#include "base/text.h"
 #include "ctf/place.h"
 #include "fleet/globs.h"
 #include "fleet/notes.h"
@@ -470,6 +471,14 @@ static int collect_log(struct gathered *trace)
 	return has_news;
 }
 
+static bool is_host_wanted(const struct sonde_collect_config *config,
+			   const char *host)
+{
+	return sonde_fleet_is_any_of(config->hosts, host) &&
+	       (!config->only ||
+		sonde_text_has(config->only, strlen(config->only), "/", host));
+}
+
 /* A log that the engine has. */
 static int meet_log(void *ctx, const char *host, const uint8_t id[16])
 {
@@ -477,7 +486,7 @@ static int meet_log(void *ctx, const char *host, const uint8_t id[16])
 	struct gathered *trace;
 	int err;
 
-	if (!sonde_fleet_is_any_of(collect->config.hosts, host))
+	if (!is_host_wanted(&collect->config, host))
 		return 0;
 	for (size_t i = 0; i < collect->nr_traces; i++)
 		if (!memcmp(collect->traces[i]->trace, id, 16) &&

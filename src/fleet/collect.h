@@ -32,6 +32,7 @@ struct sonde_collect_config {
 	/* Globs with commas between; NULL: all. Traces are meant by the name of
 	 * the recording's directory. */
 	const char *hosts, *traces;
+	const char *only; /* names of hosts with '/' between; NULL: any */
 	/* Told what isn't as it should be, and doesn't end the work. */
 	void (*warn)(const char *text);
 	/* Asked now and then: less than 0 ends a look with that. NULL: none. */

@@ -268,3 +268,69 @@ class Growing:
                     "pieces, from the beginning")
         check_same(only(again), self.talker.dir)
         return rows
+
+
+def word_sum(data):
+    """src/base/sum.h, by what its comments say."""
+    most = (1 << 64) - 1
+
+    def mix(total, word):
+        total = (total ^ word) * 0x9e3779b97f4a7c15 & most
+        return total ^ total >> 29
+
+    total = mix(0, len(data))
+    while len(data) >= 8:
+        total, data = mix(total, int.from_bytes(data[:8], "little")), data[8:]
+    return mix(total, int.from_bytes(data, "little"))
+
+
+class Stranger:
+    """A worker of the test's own, by NATS's protocol, which is text."""
+
+    def __init__(self, server, number=0xbad):
+        self.socket = socket.create_connection(("127.0.0.1", server.port))
+        self.socket.settimeout(60 * PATIENCE)
+        self.file = self.socket.makefile("rwb")
+        self.number, self.job = number, None
+        check(self.file.readline().startswith(b"INFO"), "NATS")
+        self._send(b'CONNECT {"verbose":false,"headers":false}\r\n'
+                   b"SUB sonde-work.offer 1\r\nSUB inbox 2\r\n")
+
+    def _send(self, data):
+        self.file.write(data)
+        self.file.flush()
+
+    def message(self, subject):
+        """The payload of the next one of this subject."""
+        while True:
+            words = self.file.readline().split()
+            check(words, "the server has gone")
+            if words[0] == b"PING":
+                self._send(b"PONG\r\n")
+            if words[0] != b"MSG":
+                continue
+            payload = self.file.read(int(words[-1]) + 2)[:-2]
+            if words[1] == subject:
+                return payload
+
+    def say(self, word, body=b"", unit=0, begin=0, size=0):
+        """What is answered: the word, its unit, and what is behind it."""
+        line = (f"sonde1 {word} worker={self.number:016x} unit={unit} "
+                f"begin={begin} all={size} body={len(body)}").encode()
+        line += b" check=%016x\n" % word_sum(line) + body
+        self._send(b"PUB sonde-work.%s inbox %d\r\n%s\r\n" %
+                   (self.job, len(line), line))
+        line, _, body = self.message(b"inbox").partition(b"\n")
+        words = line.decode().split()
+        fields = dict(w.split("=") for w in words if "=" in w)
+        return words[1], int(fields["unit"]), body
+
+    def take(self):
+        """A unit that is offered, and its request."""
+        self.job = self.message(b"sonde-work.offer")
+        word, unit, body = self.say("take")
+        check_equal(word, "unit", "answer to take")
+        return unit, body
+
+    def answer(self, unit, data):
+        return self.say("part", data, unit, 0, len(data))[0]
