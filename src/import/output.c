@@ -65,6 +65,12 @@ int sonde_import_output_class(struct sonde_import_output *output,
 	return output_take_error(output, rc);
 }
 
+void sonde_import_output_give_stacks(struct sonde_import_output *output,
+				     uint32_t class_id)
+{
+	sonde_ctf_trace_give_stacks(output->trace, class_id);
+}
+
 int sonde_import_output_event(struct sonde_import_output *output,
 			      uint32_t class_id, uint16_t id,
 			      const struct sonde_desc *desc)

@@ -48,6 +48,10 @@ int sonde_import_output_new(const struct sonde_import_config *config,
  * record headers are large. 0 or -errno. */
 int sonde_import_output_class(struct sonde_import_output *output,
 			      const char *comment, uint32_t *ret_class);
+/* The class's events, those that are added from now on, have a call stack and a
+ * process (ctf/trace.h) before their payloads. */
+void sonde_import_output_give_stacks(struct sonde_import_output *output,
+				     uint32_t class_id);
 /* Ids are 1, 2 ... in each class; the caller counts. 0 or -errno. */
 int sonde_import_output_event(struct sonde_import_output *output,
 			      uint32_t class_id, uint16_t id,

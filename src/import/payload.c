@@ -31,11 +31,15 @@ bool sonde_import_payload_make(struct sonde_import_payload *payload,
 }
 
 int sonde_import_payload_put(const struct sonde_import_payload *payload,
-			     uint16_t id, struct sonde_import_stream *stream)
+			     uint16_t id, const uint32_t context[2],
+			     struct sonde_import_stream *stream)
 {
-	uint8_t *at = sonde_out_event(&stream->out, id, payload->size);
+	size_t head = context ? 2 * sizeof(*context) : 0;
+	uint8_t *at = sonde_out_event(&stream->out, id, head + payload->size);
 
+	if (at && context)
+		memcpy(at, context, head);
 	if (at)
-		memcpy(at, payload->bytes, payload->size);
+		memcpy(at + head, payload->bytes, payload->size);
 	return sonde_import_output_look(stream);
 }

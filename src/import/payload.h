@@ -32,8 +32,10 @@ bool sonde_import_payload_make(struct sonde_import_payload *payload,
 			       const struct sonde_tracefs_plan *plan,
 			       const struct sonde_import_bytes *raw);
 
-/* Writes it, at the stream's time. 0 or the output's first error. */
+/* Writes it, at the stream's time. `context`: the number of its call stack and the
+ * process, if the class has stacks; else NULL. 0 or the output's first error. */
 int sonde_import_payload_put(const struct sonde_import_payload *payload,
-			     uint16_t id, struct sonde_import_stream *stream);
+			     uint16_t id, const uint32_t context[2],
+			     struct sonde_import_stream *stream);
 
 #endif /* IMPORT_PAYLOAD_H */

@@ -56,7 +56,8 @@ struct sonde_import_perf_put {
 	struct sonde_stacks *stacks;
 	struct sonde_callstacks told;
 	uint64_t first_ns, last_ns;
-	uint64_t lost, lost_said, unread, nr_formatless, nr_chains, nr_cpuless;
+	uint64_t lost, lost_said, unread, nr_formatless, nr_cpuless;
+	bool has_stacks; /* tracepoints have a stack and a process */
 	struct sonde_perf_record parsed;
 	uint64_t room[SONDE_IMPORT_PERF_ROOM / 8];
 	struct sonde_import_payload *payload;
@@ -254,6 +255,17 @@ static int perf_put_add_others(struct sonde_import_perf_put *put)
 
 /* ---- tracepoints ---- */
 
+/* Whether one of them was to have its call chain. All events of a class have the
+ * same context. */
+static bool perf_put_wants_stacks(const struct sonde_import_perf *perf)
+{
+	for (size_t i = 0; i < perf->nr; i++)
+		if (perf->attrs[i].attr.type == PERF_TYPE_TRACEPOINT &&
+		    perf->attrs[i].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+			return true;
+	return false;
+}
+
 /* Gives the event to all attributes that ask for it. */
 static bool perf_put_want(struct sonde_import_perf_put *put,
 			  const struct sonde_import_format *format, uint16_t id)
@@ -300,6 +312,9 @@ static int perf_put_events(struct sonde_import_perf_put *put)
 	const struct sonde_import_perf_facts *facts = &put->perf->facts;
 	int rc = perf_put_describe_samples(put);
 
+	put->has_stacks = perf_put_wants_stacks(put->perf);
+	if (put->has_stacks)
+		sonde_import_output_give_stacks(put->output, PUT_TRACEPOINTS);
 	if (!rc)
 		rc = sonde_import_names_describe(put->output, PUT_DUMP);
 	if (!rc && facts->has_formats)
@@ -385,6 +400,15 @@ perf_put_stream(struct sonde_import_perf_put *put, enum perf_put_class class_id,
 	return *at;
 }
 
+/* Stacks are told at the end, each a little later than the one before: two packets
+ * of a stream can't begin at one time. */
+static uint64_t put_tick;
+
+static uint64_t perf_put_tick(void)
+{
+	return ++put_tick;
+}
+
 static void perf_put_tell_stacks(struct sonde_import_perf_put *put)
 {
 	struct sonde_import_stream **stream = &put->stacks_stream;
@@ -398,11 +422,13 @@ static void perf_put_tell_stacks(struct sonde_import_perf_put *put)
 						     0, "samples_stacks");
 	if (!*stream)
 		return;
-	(*stream)->out.at = put->last_ns;
+	put_tick = put->last_ns;
+	(*stream)->out.now = perf_put_tick;
 	target.out = &(*stream)->out;
 	while (sonde_callstacks_tell(&put->told, put->stacks,
 				     SONDE_STACKS_DEPTH_MAX, &target))
 		(void)sonde_import_output_look(*stream); /* its error sticks */
+	put->last_ns = put_tick;
 }
 
 /* ---- records ---- */
@@ -451,6 +477,7 @@ static int perf_put_tracepoint(struct sonde_import_perf_put *put,
 			       const struct sonde_import_perf_record *record)
 {
 	struct sonde_import_stream *stream;
+	uint32_t context[2]; /* one without a chain has been parsed as of one */
 
 	if (!sonde_import_payload_make(put->payload, &event->plan,
 				       &record->raw)) {
@@ -461,8 +488,11 @@ static int perf_put_tracepoint(struct sonde_import_perf_put *put,
 				 (int32_t)put->payload->tid);
 	if (!stream)
 		return -ENOMEM;
-	put->nr_chains += record->has_chain;
-	return sonde_import_payload_put(put->payload, event->id, stream);
+	context[0] = record->has_chain ? perf_put_stack(put) : 0;
+	context[1] = (uint32_t)record->pid;
+	return sonde_import_payload_put(put->payload, event->id,
+					put->has_stacks ? context : NULL,
+					stream);
 }
 
 static int perf_put_sample(struct sonde_import_perf_put *put,
@@ -630,12 +660,6 @@ static void perf_put_notes(const struct sonde_import_perf_put *put,
 				  "shown as of CPU 0: perf record --sample-cpu "
 				  "says it",
 				  (unsigned long long)put->nr_cpuless);
-	if (put->nr_chains)
-		sonde_import_note(
-			report,
-			"the call chains of %llu tracepoints are left "
-			"out",
-			(unsigned long long)put->nr_chains);
 	if (put->nr_formatless)
 		sonde_import_note(
 			report,

@@ -313,7 +313,7 @@ static int tracedat_put(struct tracedat_import *import,
 	}
 	stream->out.tid = import->payload->tid;
 	return rc ? rc :
-		    sonde_import_payload_put(import->payload, event->id,
+		    sonde_import_payload_put(import->payload, event->id, NULL,
 					     stream);
 }
 

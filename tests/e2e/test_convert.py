@@ -146,6 +146,27 @@ def a_pipe_says_the_same_as_a_file():
                     ours)
 
 
+@test
+def tracepoints_have_the_stacks_of_perf_script():
+    path = recorded("-g", "-e", "sched:sched_process_exit",
+                    command=build(WORK, name="work"))
+    stacks = [stack.split() for stack in perf(
+        "script", "-i", path, "-F", "ip").stdout.split("\n\n") if stack.strip()]
+    trace, _ = convert(path)
+    frames = {e["number"]: e["frames"] for e in Trace(trace).events(
+        "sonde:stack", contexts=True)}
+    # Of the kernel alone: perf shows a program's by their place in its file.
+    bits = (1 << 62) - 1  # flags of a frame are not its address
+    kernel = 0xffff << 48
+    ours = [[frame & bits for frame in frames[e.contexts["stack"]]
+             if frame & kernel & bits == kernel & bits]
+            for e in Trace(trace).events("sched_process_exit")]
+    check_equal(ours, [[int(ip, 16) & bits for ip in stack
+                        if int(ip, 16) & kernel == kernel]
+                       for stack in stacks], "frames")
+    check(ours and len(ours[0]) > 3, str(ours))
+
+
 # ---- one made by hand ----
 
 IP, TID, TIME, CPU, PERIOD, RAW = 1, 2, 4, 128, 256, 1024
@@ -207,11 +228,23 @@ def formats():
             + piece(FORMAT) + struct.pack("<IIQ", 0, 0, 0))
 
 
-def handmade(records, features=None):
+CALLCHAIN = 32
+
+
+def chain(ns, frames):
+    """A sample of cpu-clock with a call chain: of a file with `chains`."""
+    user = (1 << 64) - 512  # PERF_CONTEXT_USER
+    return record(SAMPLE, struct.pack(
+        f"<QQiiQIIQQ{len(frames) + 1}QI", 2, frames[0], 7, 7, ns, 0, 0, 1000,
+        len(frames) + 1, user, *frames, 4) + bytes(4), misc=2)
+
+
+def handmade(records, features=None, chains=False):
     """A file of two events: sched_switch (id 1) and cpu-clock (id 2)."""
     features = {1: formats(), 3: struct.pack("<I", 8) + b"far\0\0\0\0\0",
                 **(features or {})}
-    attrs = [attr(2, 300), attr(1, 0, period=1000000)]
+    attrs = [attr(2, 300), attr(1, 0, ASKED | CALLCHAIN * chains,
+                                period=1000000)]
     ids_at = 104 + 2 * 128
     head_attrs = b"".join(a + struct.pack("<QQ", ids_at + 8 * i, 8)
                           for i, a in enumerate(attrs))
@@ -266,6 +299,19 @@ def times_cpus_and_losses_are_where_they_were():
     sample = read.events("sonde:sample")
     check_equal([(e["pid"], e["period"]) for e in sample], [(7, 1000000)],
                 "samples")
+
+
+@test
+def stacks_of_several_packets_can_be_read():
+    """Each a stack of its own, half a megabyte of them together."""
+    nr = 3000
+    trace, words = convert(written(handmade(
+        [chain(1000 + i, [0x401000 + 16 * i + k for k in range(20)])
+         for i in range(nr)], chains=True)))
+    check("make no sense" not in words, words)
+    read = Trace(trace)
+    for name in "sonde:stack", "sonde:sample":
+        check_equal(read.count(name), nr, name)
 
 
 @test
