@@ -7,6 +7,7 @@
  * record lies in it, CPUs have bounds, and going through it comes to an end.
  */
 #include "import/perf_record.h"
+#include "import/perf_unzip.h"
 
 #include "formats.h"
 #include "fuzz.h"
@@ -60,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	FUZZ_CHECK(copy);
 	memcpy(copy, bytes, size);
 	file.at = copy;
-	if (!sonde_import_perf_open(&file, &perf, &error)) {
+	if (!sonde_import_perf_open(&file, &perf, &error) &&
+	    !sonde_import_perf_unzip(&perf, &error)) {
 		struct sonde_import_bytes records = perf.records;
 
 		while (sonde_import_perf_next(&records, &piece) > 0)

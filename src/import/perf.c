@@ -15,6 +15,7 @@
 
 #include "base/grow.h"
 #include "import/perf_put.h"
+#include "import/perf_unzip.h"
 
 #define PROGRESS_EACH 65536u /* records */
 
@@ -64,12 +65,11 @@ static int perf_look_at(struct perf_import *import,
 	struct sonde_import_perf *perf = &import->perf;
 	struct sonde_import_perf_record record;
 
-	if (piece->type == SONDE_PERF_COMPRESSED ||
-	    piece->type == SONDE_PERF_COMPRESSED2)
-		return sonde_import_fail(error, -ENOTSUP,
-					 "its records are compressed: perf "
-					 "inject -i IN -o OUT writes them as "
-					 "they were");
+	/* Within what was compressed, which perf doesn't write. */
+	if (sonde_import_perf_is_zipped(piece->type)) {
+		perf->unread++;
+		return 0;
+	}
 	if (piece->type >= SONDE_PERF_HEADER_ATTR)
 		return perf->is_pipe ?
 			       sonde_import_perf_learn(perf, piece, error) :
@@ -182,6 +182,8 @@ int sonde_import_perf(const struct sonde_import_bytes *file,
 	struct perf_import import = { .config = config };
 	int rc = sonde_import_perf_open(file, &import.perf, error);
 
+	if (!rc)
+		rc = sonde_import_perf_unzip(&import.perf, error);
 	if (!rc)
 		rc = perf_look(&import, error);
 	if (!rc)

@@ -407,6 +407,8 @@ void sonde_import_perf_close(struct sonde_import_perf *perf)
 	free(perf->attrs);
 	sonde_hash_fini(&perf->ids);
 	sonde_hash_fini(&perf->build_ids);
+	free(perf->plain);
+	perf->plain = NULL;
 	perf->attrs = NULL;
 }
 

@@ -65,6 +65,8 @@ struct sonde_import_perf {
 	struct sonde_hash build_ids; /* by path */
 	struct sonde_import_perf_facts facts;
 	uint64_t unread; /* parts that make no sense */
+	/* ---- private ---- */
+	uint8_t *plain; /* what was compressed (perf_unzip.h); NULL */
 };
 
 /* By the first 8 bytes, of either byte order. */

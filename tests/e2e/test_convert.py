@@ -147,6 +147,21 @@ def a_pipe_says_the_same_as_a_file():
 
 
 @test
+def compressed_records_are_those_that_perf_script_shows():
+    path = recorded("-z", "-g", "-a", "-e", "sched:sched_switch", "-e",
+                    "cpu-clock", "-F", "999", command=build(WORK, name="work"))
+    check(b"\x28\xb5\x2f\xfd" in path.read_bytes(), "nothing is compressed")
+    lines = script(path, "event")
+    trace, words = convert(path)
+    check("make no sense" not in words, words)
+    read = Trace(trace)
+    for theirs, ours in (("sched_switch", "sched_switch"),
+                         ("cpu-clock", "sonde:sample")):
+        check_equal(len(read.events(ours)),
+                    sum(theirs in line for line in lines), ours)
+
+
+@test
 def tracepoints_have_the_stacks_of_perf_script():
     path = recorded("-g", "-e", "sched:sched_process_exit",
                     command=build(WORK, name="work"))
@@ -315,6 +330,29 @@ def stacks_of_several_packets_can_be_read():
 
 
 @test
+def a_record_may_begin_in_one_compressed_piece_and_end_in_the_next():
+    if not shutil.which("zstd"):
+        raise Skip("no zstd")
+    inner = switch(2000, 0, 7, 0) + switch(3000, 0, 0, 7) + switch(4000, 1, 7, 0)
+    whole = subprocess.run(["zstd", "-q", "-c"], input=inner, check=True,
+                           stdout=subprocess.PIPE).stdout
+    first, second = whole[:20], whole[20:]
+    newer = struct.pack("<Q", len(second)) + second + bytes(-len(second) % 8)
+    outside = switch(2500, 1, 7, 9)
+    trace, words = convert(written(handmade([
+        record(81, first), outside, record(83, newer)])))
+    check("make no sense" not in words, words)
+    check_equal([(e.cpu, e["prev_tid"], e["next_tid"])
+                 for e in Trace(trace).events("sched_switch")],
+                [(0, 7, 0), (1, 7, 9), (0, 0, 7), (1, 7, 0)], "switches")
+    torn = bytearray(second)
+    torn[-10:] = b"\xff" * 10
+    trace, words = convert(written(handmade([
+        outside, record(81, first), record(81, bytes(torn))])), "--ctf", "2")
+    check("1 records or parts make no sense" in words, words)
+
+
+@test
 def what_makes_no_sense_is_counted_and_the_rest_is_there():
     whole = handmade([switch(2000, 0, 7, 0), record(SAMPLE, bytes(4)),
                       switch(3000, 8192, 7, 0), switch(4000, 0, 7, 0)])
@@ -332,7 +370,6 @@ def what_cannot_be_read_is_refused_with_the_remedy():
             (good[:200], "leads out of it"),
             (good[:24] + struct.pack("<QQ", 104, 1 << 62) + good[40:],
              "leads out of it"),
-            (handmade([record(81, bytes(8))]), "perf inject"),
             (handmade([record(SAMPLE, struct.pack(
                 "<QQiiQIIQI", 2, 0, 1, 1, 0, 0, 0, 1, 4) + bytes(4))]),
              "perf record -T")):
