@@ -28,10 +28,12 @@ int sonde_session_rules_add(char rules[SONDE_RULES_MAX], size_t *size,
 			       "the limit is %d",
 			       glob, length, SONDE_GLOB_MAX - 1);
 	else if (at + length + 3 > SONDE_RULES_MAX)
-		(void)snprintf(error, error_size,
-			       "the patterns together exceed %u bytes; merge "
-			       "some with '*'",
-			       SONDE_RULES_MAX);
+		(void)snprintf(
+			error, error_size,
+			"the patterns of -e and --exclude (or --functions "
+			"and --not) together exceed %u bytes; merge some "
+			"with '*'",
+			SONDE_RULES_MAX);
 	else {
 		rules[at] = sign;
 		memcpy(rules + at + 1, glob, length + 1);
