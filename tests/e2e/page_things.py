@@ -203,6 +203,7 @@ THINGS = {
     "docs/tutorial.md": examples,
     "docs/filter.md": for_a_manual,
     "docs/fleet.md": for_a_manual,
+    "docs/tsp.md": for_a_manual,
     "docs/view.md": for_a_manual,
     "man/sonde.1": without_a_trace,
     "man/sonde-clear.1": a_web_server,

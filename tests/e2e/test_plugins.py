@@ -261,7 +261,8 @@ def names_of_reports_are_completed_with_those_of_the_users_folder():
     plugin = example()
     home = home_with(plugin)
     check_equal(offered(home, "report"),
-                (["gaps\tthe longest times without any event"], ""), "in the folder")
+                (["\t".join(["gaps", "the longest times without any event"])],
+                 ""), "in the folder")
     folder = pathlib.Path(home["HOME"]) / ".local/lib/sonde/plugins"
     (folder / "x.so").write_text("nothing")
     check_equal(offered(home, "report", "--plugin", plugin), ([], ""), "beside it")
