@@ -35,34 +35,38 @@ sonde_import_bytes_take(struct sonde_import_bytes *bytes, uint64_t size)
 	return at;
 }
 
+/* Copies the next `size` bytes; leaves `to` as it is if there are not so many. */
+static inline void sonde_import_bytes_copy(struct sonde_import_bytes *bytes,
+					   void *to, size_t size)
+{
+	const uint8_t *at = sonde_import_bytes_take(bytes, size);
+
+	if (at)
+		memcpy(to, at, size);
+}
+
 /* 0 if it isn't there. */
 static inline uint16_t sonde_import_bytes_u16(struct sonde_import_bytes *bytes)
 {
-	const uint8_t *at = sonde_import_bytes_take(bytes, sizeof(uint16_t));
 	uint16_t value = 0;
 
-	if (at)
-		memcpy(&value, at, sizeof(value));
+	sonde_import_bytes_copy(bytes, &value, sizeof(value));
 	return value;
 }
 
 static inline uint32_t sonde_import_bytes_u32(struct sonde_import_bytes *bytes)
 {
-	const uint8_t *at = sonde_import_bytes_take(bytes, sizeof(uint32_t));
 	uint32_t value = 0;
 
-	if (at)
-		memcpy(&value, at, sizeof(value));
+	sonde_import_bytes_copy(bytes, &value, sizeof(value));
 	return value;
 }
 
 static inline uint64_t sonde_import_bytes_u64(struct sonde_import_bytes *bytes)
 {
-	const uint8_t *at = sonde_import_bytes_take(bytes, sizeof(uint64_t));
 	uint64_t value = 0;
 
-	if (at)
-		memcpy(&value, at, sizeof(value));
+	sonde_import_bytes_copy(bytes, &value, sizeof(value));
 	return value;
 }
 
