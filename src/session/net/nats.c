@@ -1022,6 +1022,14 @@ static int net_nats_hear(struct sonde_net *net, sonde_net_hear_fn *take,
 
 #define WORK_OFFER "sonde-work.offer"
 
+/* What a call of the client's came to: 0, or an error that is said. */
+static int work_done(struct nats_net *net, natsStatus status)
+{
+	return status == NATS_OK || is_passing(status) ?
+		       check_permitted(net) :
+		       nats_fail(&net->net, "work by NATS", status);
+}
+
 /* Listens, if it doesn't yet. */
 static int work_listen(struct nats_net *net, const char *subject)
 {
@@ -1033,9 +1041,7 @@ static int work_listen(struct nats_net *net, const char *subject)
 					      subject);
 	if (status == NATS_OK)
 		status = natsConnection_FlushTimeout(net->connection, WAIT_MS);
-	return status == NATS_OK || is_passing(status) ?
-		       check_permitted(net) :
-		       nats_fail(&net->net, "work by NATS", status);
+	return work_done(net, status);
 }
 
 static int work_begin(struct sonde_net *net, const uint8_t job[16])
@@ -1051,12 +1057,10 @@ static int work_begin(struct sonde_net *net, const uint8_t job[16])
 static int work_offer(struct sonde_net *net)
 {
 	struct nats_net *nats = nats_of(net);
-	natsStatus status = natsConnection_PublishString(nats->connection,
-							 WORK_OFFER, nats->job);
 
-	return status == NATS_OK || is_passing(status) ?
-		       check_permitted(nats) :
-		       nats_fail(net, "work by NATS", status);
+	return work_done(nats,
+			 natsConnection_PublishString(nats->connection,
+						      WORK_OFFER, nats->job));
 }
 
 /* The next word, kept until there is another one: 1, or 0. */
@@ -1098,14 +1102,11 @@ static int work_answer(struct sonde_net *net, const void *bytes, size_t size)
 {
 	struct nats_net *nats = nats_of(net);
 	const char *to = natsMsg_GetReply(nats->word);
-	natsStatus status;
 
 	if (!to || !*to)
 		return 0; /* said without waiting for an answer */
-	status = natsConnection_Publish(nats->connection, to, bytes, (int)size);
-	return status == NATS_OK || is_passing(status) ?
-		       check_permitted(nats) :
-		       nats_fail(net, "work by NATS", status);
+	return work_done(nats, natsConnection_Publish(nats->connection, to,
+						      bytes, (int)size));
 }
 
 static void work_end(struct sonde_net *net)
@@ -1155,8 +1156,7 @@ static int work_say(struct sonde_net *net, const uint8_t job[16],
 		work_get(nats, ret_answer);
 		return 1;
 	}
-	return is_passing(status) ? check_permitted(nats) :
-				    nats_fail(net, "work by NATS", status);
+	return work_done(nats, status);
 }
 
 static const struct sonde_net_work_engine work_engine = {
