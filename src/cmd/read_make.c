@@ -137,6 +137,14 @@ int sonde_read_make_machines(struct sonde_read *read,
 	return status;
 }
 
+bool sonde_read_has_made(const struct sonde_report_item *items, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (items[i].report)
+			return true;
+	return false;
+}
+
 int sonde_read_explain_none(struct sonde_read *read, struct sonde_read_ask *ask,
 			    const struct sonde_analysis *analysis)
 {

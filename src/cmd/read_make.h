@@ -45,6 +45,9 @@ int sonde_read_make_machines(struct sonde_read *read,
 			     const struct sonde_analysis *analysis,
 			     struct sonde_report_item *items);
 
+/* Whether one of them has a report. */
+bool sonde_read_has_made(const struct sonde_report_item *items, size_t nr);
+
 /* None has anything for it: of all together it is said why. An exit status, or a
  * negative errno. */
 int sonde_read_explain_none(struct sonde_read *read, struct sonde_read_ask *ask,

@@ -296,11 +296,8 @@ static int report_machines(struct sonde_read *read, struct words *words,
 	int status = items ? sonde_read_make_machines(read, &words->ask,
 						      analysis, items) :
 			     -ENOMEM;
-	bool is_made = false;
 
-	for (size_t i = 0; !status && i < nr; i++)
-		is_made = is_made || items[i].report;
-	if (!status && !is_made)
+	if (!status && !sonde_read_has_made(items, nr))
 		status = sonde_read_explain_none(read, &words->ask, analysis);
 	if (!status && !read->output)
 		sonde_pager_begin();

@@ -535,14 +535,6 @@ static int on_report(struct asking *asking, struct sonde_fleet_request *request,
 	return err;
 }
 
-static bool has_reports(const struct asking *asking)
-{
-	for (size_t i = 0; i < asking->nr_machines; i++)
-		if (asking->machines[i].report)
-			return true;
-	return false;
-}
-
 static int on_ask(struct asking *asking, const struct sonde_read_ask *ask,
 		  const struct sonde_analysis *analysis)
 {
@@ -565,7 +557,7 @@ static int on_ask(struct asking *asking, const struct sonde_read_ask *ask,
 	if (asking->nr_machines == 1)
 		request.flags |= SONDE_FLEET_ONLY;
 	err = on_report(asking, &request, false);
-	if (err || has_reports(asking))
+	if (err || sonde_read_has_made(asking->machines, asking->nr_machines))
 		return err;
 	request.flags |= SONDE_FLEET_ONLY;
 	err = on_report(asking, &request, true);
