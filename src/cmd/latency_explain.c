@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <sonde/trace.h>
+
 #include "base/json.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
@@ -70,6 +72,26 @@ static void explained_measure(struct explained_words *to,
 	to->words[to->nr] = NULL;
 }
 
+/* Whether anything took longer: a trace describes only events that came. Of one
+ * that can't be opened the report says why. */
+static bool explained_any_over(const char *directory)
+{
+	struct sonde_event_class_info info;
+	struct sonde_trace_error error;
+	struct sonde_trace *trace;
+	bool is_any = false;
+
+	if (sonde_trace_open(&directory, 1, &error, &trace))
+		return true;
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
+		is_any = is_any || !strcmp(info.name, "latency:over");
+	}
+	sonde_trace_close(trace);
+	return is_any;
+}
+
 static int explained_report(char *directory, const struct latency_words *words)
 {
 	char threshold[64];
@@ -89,6 +111,14 @@ static int explained_report(char *directory, const struct latency_words *words)
 	};
 	int argc = SONDE_ARRAY_SIZE(argv) - 1 - !words->json;
 
+	if (!explained_any_over(directory)) {
+		if (words->json)
+			(void)fputs("null", stdout);
+		else
+			(void)printf("Nothing took longer than %s.\n",
+				     words->threshold);
+		return 0;
+	}
 	(void)snprintf(threshold, sizeof(threshold), "%s", words->threshold);
 	optind = 0;
 	return sonde_command_report.run(argc, argv);

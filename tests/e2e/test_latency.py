@@ -185,6 +185,21 @@ def the_explanation_comes_below_the_measurement():
 
 
 @test
+def where_nothing_took_longer_nothing_is_explained():
+    words = [SONDE, "latency", "timer", "--priority", "0", "--duration",
+             "100ms", "-k", "sched", "--threshold", "1h"]
+    done = run(*words)
+    if "no kernel events" in done.stderr:
+        raise Skip("no kernel events here")
+    check_equal(done.returncode, 0, done.stderr)
+    check_equal(done.stdout.splitlines()[-1], "Nothing took longer than 1h.",
+                done.stdout)
+    done = run(*words, "--json")
+    check_equal((done.returncode, json.loads(done.stdout)["explained"]),
+                (0, None), done.stderr)
+
+
+@test
 def an_explanation_needs_a_threshold():
     for words in (["-k", "sched"], ["-k", "sched", "--threshold", "1ms",
                                     "--event"]):
