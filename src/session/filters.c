@@ -184,22 +184,16 @@ static void put_code(struct answer *answer,
 		.text = place_in_head,
 		.ctx = &head,
 	};
-	const struct sonde_jit_place place = { .address = 0 };
-	struct sonde_jit_needs needs = { 0 };
-	struct sonde_jit_code code = { .nr_bytes = 0 };
-	struct sonde_jit *jit;
+	uint8_t *bytes;
+	uint32_t nr;
 
-	if (sonde_jit_new(sonde_condition_program(condition), &config, &jit,
-			  &needs))
+	if (sonde_jit_function(sonde_condition_program(condition), &config,
+			       &bytes, &nr))
 		return;
-	code.bytes = malloc(needs.bytes_max);
-	if (code.bytes && !sonde_jit_emit(jit, &place, &code) &&
-	    !code.nr_accepts && !code.nr_divides && !code.nr_faults)
-		filter->code = put(answer, code.bytes, code.nr_bytes);
+	filter->code = put(answer, bytes, nr);
 	if (filter->code)
 		filter->needed = head.needed;
-	free(code.bytes);
-	sonde_jit_free(jit);
+	free(bytes);
 }
 
 /* What is to be prepared for it, and for those that came before. */

@@ -110,4 +110,10 @@ int sonde_jit_emit(const struct sonde_jit *jit,
 		   struct sonde_jit_code *code);
 void sonde_jit_free(struct sonde_jit *jit);
 
+/* Both for a FUNCTION that needs nothing of its caller, at any address if
+ * config->address is 0: 0, and *ret_bytes is for free(); -EOPNOTSUPP; -ENOMEM. */
+int sonde_jit_function(const struct sonde_program *program,
+		       const struct sonde_jit_config *config,
+		       uint8_t **ret_bytes, uint32_t *ret_nr);
+
 #endif /* EXPR_JIT_H */

@@ -7,6 +7,9 @@
  * fetched by a call with the number of a field in the class's list; the numbers
  * below FIRST_FIELD are what all events have.
  *
+ * A program that calls nothing and reads no block but the first two becomes
+ * native code (native.h); the evaluator runs the others.
+ *
  * Expressions know strings in UTF-8 only. Others are converted when they are
  * fetched, into a buffer of the lane that the event is of, which belongs to one
  * thread: for one evaluation, at most SONDE_LANE_CONVERTED bytes. What doesn't
@@ -24,6 +27,7 @@
 #include "reader/core/hint.h"
 #include "reader/core/lane.h"
 #include "reader/core/load.h"
+#include "reader/core/native.h"
 
 #define FIRST_FIELD       SONDE_BIND_OWNS
 
@@ -38,8 +42,10 @@ enum verdict {
 struct bound {
 	struct sonde_program *program;
 	enum verdict verdict;
-	bool is_plain;      /* it reads the first block alone */
-	uint32_t last_base; /* the highest block it reads */
+	bool is_plain;             /* it reads the first block alone */
+	uint32_t last_base;        /* the highest block it reads */
+	sonde_native_test *native; /* or NULL */
+	uint32_t native_at;        /* its place, until the code is sealed */
 	size_t nr_fields, capacity;
 	struct sonde_field *fields;
 };
@@ -49,6 +55,7 @@ struct sonde_filter {
 	struct sonde_pool pool;
 	size_t nr_classes; /* the trace's; it may be closed before us */
 	struct bound *classes;
+	struct sonde_native native;
 	char advice[256]; /* about its words, or "" */
 };
 
@@ -334,10 +341,10 @@ static void make_env(const struct bound *bound, const struct sonde_event *event,
 		env->bases[b] = event->data + (sonde_lane_place(event, b) >> 3);
 }
 
-bool sonde_filter_passes(const struct sonde_filter *filter,
-			 const struct sonde_event *event)
+/* By the evaluator; apart, so that the way by native code needs no frame. */
+static __attribute__((noinline)) bool
+run_program(const struct bound *bound, const struct sonde_event *event)
 {
-	const struct bound *bound = &filter->classes[event->cls->info.index];
 	struct sonde_expr_env env;
 	struct fetch from;
 
@@ -348,6 +355,25 @@ bool sonde_filter_passes(const struct sonde_filter *filter,
 	else
 		make_env(bound, event, &from, &env);
 	return sonde_program_test(bound->program, &env);
+}
+
+static __attribute__((noinline)) bool
+run_with_block(const struct bound *bound, const struct sonde_event *event)
+{
+	return bound->native(event->data + (event->pos >> 3),
+			     event->data + (sonde_lane_place(event, 1) >> 3));
+}
+
+bool sonde_filter_passes(const struct sonde_filter *filter,
+			 const struct sonde_event *event)
+{
+	const struct bound *bound = &filter->classes[event->cls->info.index];
+
+	if (!bound->native)
+		return run_program(bound, event);
+	if (bound->last_base)
+		return run_with_block(bound, event);
+	return bound->native(event->data + (event->pos >> 3), NULL);
 }
 
 bool sonde_filter_match(const struct sonde_filter *filter,
@@ -405,6 +431,20 @@ static bool calls(const struct sonde_program *program)
 	return false;
 }
 
+/* How its program will be run. */
+static void choose_way(struct sonde_filter *filter, struct bound *bound)
+{
+	bool is_free = !calls(bound->program);
+
+	for (uint32_t b = 0; b < SONDE_EXPR_BASES; b++)
+		if (sonde_program_uses_base(bound->program, b))
+			bound->last_base = b;
+	bound->is_plain = is_free && !bound->last_base;
+	if (is_free && bound->last_base < 2 && bound->verdict == DEPENDS)
+		bound->native_at =
+			sonde_native_add(&filter->native, bound->program);
+}
+
 static int bind_class(struct sonde_filter *filter,
 		      const struct sonde_expr *expr, size_t i,
 		      struct sonde_expr_error *error)
@@ -420,10 +460,7 @@ static int bind_class(struct sonde_filter *filter,
 		return err;
 	if (sonde_program_constant(bound->program, &value))
 		bound->verdict = sonde_expr_true(&value) ? ALWAYS : NEVER;
-	for (uint32_t b = 0; b < SONDE_EXPR_BASES; b++)
-		if (sonde_program_uses_base(bound->program, b))
-			bound->last_base = b;
-	bound->is_plain = !bound->last_base && !calls(bound->program);
+	choose_way(filter, bound);
 	return 0;
 }
 
@@ -571,7 +608,13 @@ static int bind_all(struct sonde_filter *filter, const char *expression,
 	if (!err)
 		err = bind_classes(filter, expr, error);
 	sonde_expr_free(expr);
-	return err;
+	if (err)
+		return err;
+	sonde_native_seal(&filter->native);
+	for (size_t i = 0; i < filter->nr_classes; i++)
+		filter->classes[i].native = sonde_native_at(
+			&filter->native, filter->classes[i].native_at);
+	return 0;
 }
 
 int sonde_filter_new(struct sonde_trace *trace, const char *expression,
@@ -614,6 +657,7 @@ void sonde_filter_free(struct sonde_filter *filter)
 	for (size_t i = 0; filter->classes && i < filter->nr_classes; i++)
 		sonde_program_free(filter->classes[i].program);
 	free(filter->classes);
+	sonde_native_fini(&filter->native);
 	sonde_pool_fini(&filter->pool);
 	free(filter);
 }
