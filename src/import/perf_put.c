@@ -55,7 +55,7 @@ struct sonde_import_perf_put {
 	struct sonde_import_stream *stacks_stream;
 	struct sonde_stacks *stacks;
 	struct sonde_callstacks told;
-	uint64_t first_ns, last_ns;
+	uint64_t last_ns;
 	uint64_t lost, lost_said, unread, nr_formatless, nr_cpuless;
 	bool has_stacks; /* tracepoints have a stack and a process */
 	struct sonde_perf_record parsed;
@@ -370,8 +370,7 @@ void sonde_import_perf_put_begin(struct sonde_import_perf_put *put,
 				 uint64_t first_ns)
 {
 	/* 0 is no time (statedump/packets.h). */
-	put->first_ns = first_ns ? first_ns : 1;
-	put->last_ns = put->first_ns;
+	put->last_ns = first_ns ? first_ns : 1;
 }
 
 /* ---- streams ---- */
@@ -400,15 +399,6 @@ perf_put_stream(struct sonde_import_perf_put *put, enum perf_put_class class_id,
 	return *at;
 }
 
-/* Stacks are told at the end, each a little later than the one before: two packets
- * of a stream can't begin at one time. */
-static uint64_t put_tick;
-
-static uint64_t perf_put_tick(void)
-{
-	return ++put_tick;
-}
-
 static void perf_put_tell_stacks(struct sonde_import_perf_put *put)
 {
 	struct sonde_import_stream **stream = &put->stacks_stream;
@@ -422,13 +412,11 @@ static void perf_put_tell_stacks(struct sonde_import_perf_put *put)
 						     0, "samples_stacks");
 	if (!*stream)
 		return;
-	put_tick = put->last_ns;
-	(*stream)->out.now = perf_put_tick;
+	(*stream)->out.at = put->last_ns;
 	target.out = &(*stream)->out;
 	while (sonde_callstacks_tell(&put->told, put->stacks,
 				     SONDE_STACKS_DEPTH_MAX, &target))
 		(void)sonde_import_output_look(*stream); /* its error sticks */
-	put->last_ns = put_tick;
 }
 
 /* ---- records ---- */

@@ -32,6 +32,10 @@ void sonde_out_init(struct sonde_out *out, uint64_t (*now)(void), uint32_t tid,
 	};
 }
 
+/* More than a nanosecond of any clock: readers, who count in those, and find
+ * packets by them, must be able to tell two packets apart. */
+#define OUT_STEP 8u
+
 static uint64_t out_time(const struct sonde_out *out)
 {
 	return out->at ? out->at : out->now();
@@ -73,6 +77,9 @@ static bool dump_packets_add_block(struct sonde_out *out)
 	/* Of an earlier time there is a packet already. */
 	if (block->ts_begin < out->packer.last)
 		block->ts_begin = out->packer.last;
+	if (block->ts_begin < out->ts_next)
+		block->ts_begin = out->ts_next;
+	out->ts_next = block->ts_begin + OUT_STEP;
 	block->ts_end = 0;
 	block->events_before = out->events;
 	block->events = 0;

@@ -5,7 +5,8 @@
  * A list of blocks, each a packet of the stream: it starts with a time, holds
  * whole records (source/packer.h), and is delivered as one chunk that is the
  * first and last of its packet. Blocks are taken when events come and given
- * back when they were delivered; together they are bounded. An event that finds
+ * back when they were delivered; together they are bounded. Each begins later
+ * than the one before, even if all events have one time. An event that finds
  * no room is counted. One thread.
  */
 #ifndef SOURCE_STATEDUMP_PACKETS_H
@@ -31,6 +32,7 @@ struct sonde_out {
 	struct sonde_out_block *last;
 	struct sonde_packer packer; /* in `last` */
 	uint64_t seq;               /* of the next block */
+	uint64_t ts_next;           /* no block begins before it */
 	uint64_t events;            /* in all blocks ever */
 	uint64_t delivered;
 	uint64_t lost;

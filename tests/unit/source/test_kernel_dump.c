@@ -1497,6 +1497,34 @@ static void events_without_room_are_counted_and_the_last_is_there(void **state)
 	sonde_out_fini(&out);
 }
 
+static void packets_of_one_time_begin_one_after_the_other(void **state)
+{
+	struct sonde_out out;
+	struct sonde_ring_chunk chunk = { 0 };
+	struct sonde_ring_chunk before;
+	int nr = 0;
+
+	(void)state;
+	sonde_out_init(&out, now, 1, 4ull * SONDE_OUT_BLOCK_BYTES);
+	out.at = 1000;
+	for (int i = 0; i < 1000; i++) {
+		uint8_t *at = sonde_out_event(&out, 1, 1000);
+
+		assert_non_null(at);
+		memset(at, 0, 1000);
+		before = chunk;
+		if (sonde_out_peek(&out, &chunk) != 1)
+			continue;
+		sonde_out_advance(&out);
+		assert_true(chunk.ts_begin >= 1000);
+		assert_true(chunk.ts_end >= chunk.ts_begin);
+		assert_true(!nr++ || chunk.ts_begin > before.ts_begin);
+		assert_true(chunk.ts_begin >= before.ts_end);
+	}
+	assert_int_equal(nr, 3);
+	sonde_out_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1542,6 +1570,7 @@ int main(void)
 			a_process_with_too_many_files_is_cut_and_counted),
 		cmocka_unit_test(
 			events_without_room_are_counted_and_the_last_is_there),
+		cmocka_unit_test(packets_of_one_time_begin_one_after_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
