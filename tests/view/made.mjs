@@ -152,6 +152,54 @@ made("what is cut says so, and what is empty takes no room", async (page) => {
         "an empty bar");
 });
 
+made("a dark page has a dark flame graph, and the legend's colours are those drawn", async (page, mock) => {
+  await page.click("#tab-flame");
+  await page.waitForSelector("#flame-picture rect");
+  const look = () => page.evaluate(() => {
+    const fill = (what) => getComputedStyle(document.querySelector(`#flame-picture ${what}`)).fill;
+    const key = [...document.querySelectorAll(".key")].find(({ textContent }) => textContent === "blocked");
+    return { back: fill("svg > rect"), text: fill("svg > text"), frame: fill("g text"),
+             key: key.style.getPropertyValue("--key") };
+  });
+  equal(await look(), { back: "rgb(255, 255, 255)", text: "rgb(27, 32, 39)", frame: "rgb(17, 17, 17)",
+                        key: "rgb(184 190 198 / 1)" }, "light");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await until(page, () => getComputedStyle(document.body).backgroundColor === "rgb(20, 23, 27)");
+  await until(page, () => document.querySelector(".key[style*='/ 0.4']"));
+  equal(await look(), { back: "rgb(20, 23, 27)", text: "rgb(228, 231, 235)", frame: "rgb(17, 17, 17)",
+                        key: "rgb(184 190 198 / 0.4)" }, "dark");
+  check(!(await page.textContent("#legend")).includes("contended"), "a trace without locks");
+  mock.trace.states = [...mock.trace.states, { id: 12, name: "contended", colour: "#a8327d" }];
+  ROWS.push({ id: 5000, kind: "lock", parent: 10, name: "mutex", pid: 1000, tid: null, busy: 0 });
+  try {
+    await page.reload();
+    await until(page, () => document.querySelector("#legend").textContent.includes("contended"));
+  } finally {
+    ROWS.pop();
+  }
+});
+
+made("wakings that lie on one another are left out, and others aren't", async (page) => {
+  const drawn = await page.evaluate(() => {
+    const { timeline } = window.sonde;
+    const at = (x) => timeline.time(timeline.labels + x);
+    timeline.arrows = [100, 102, 104, 106, 300, 303, 500].map((x) =>
+      ({ t: at(x), from_row: 111, to_row: 112 }));
+    const place = new Map([[111, 40], [112, 60]]);
+    return timeline.wakesApart(place).map(({ x }) => Math.round(x - timeline.labels));
+  });
+  equal(drawn, [300, 303, 500], "arrows");
+});
+
+made("a number that isn't known is no number to filter rows by", async (page) => {
+  const shown = await page.evaluate(() => {
+    const { rows, view } = window.sonde;
+    view.rows = "-1";
+    return rows.wanted({ kind: "cpu", name: "CPU 0", pid: -1, tid: -1, busy: 1 });
+  });
+  equal(shown, false, "wanted");
+});
+
 made("shift and drag select, and statistics are of the selection", async (page) => {
   const from = await place(page, 1, 500_000_000);
   const to = await place(page, 1, 1_500_000_000);

@@ -160,6 +160,13 @@ function latency() {
     worst: [{ t: WAIT.from, duration: WAIT.to - WAIT.from, row: WAIT.row }] };
 }
 
+/** Of the parts that sonde flame's have. */
+const FLAME = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 50" width="100" height="50">
+<style>text { font: 11px monospace; fill: #111; }</style>
+<rect width="100%" height="100%" fill="#f8f8f4"/><text x="1" y="9">made</text>
+<g class="f" data-name="all"><title>all</title><rect x="1" y="20" width="90" height="12" fill="#e5c93f"/>
+<text x="3" y="30">all</text></g></svg>`;
+
 /** Notes as the server keeps them. */
 function notebook() {
   const notes = [];
@@ -194,6 +201,8 @@ export async function serve(port = 0) {
       response.writeHead(status, { "Content-Type": type });
       response.end(body);
     };
+    if (name === "api/flame")
+      return send(200, "image/svg+xml", FLAME);
     if (name === "api/frame")
       return send(200, "application/octet-stream", frame(url.searchParams));
     if (answers[name]) {

@@ -147,6 +147,19 @@ for (const [name, trace] of [["a foreign", FOREIGN], ["a kernel and user", KERNE
       equal(got.filter(([, time]) => time > 0), ran, "running, by thread");
     });
 
+real("a process that isn't known has no number in the statistics", KERNEL_USER, async (page) => {
+  await page.click("#tab-statistics");
+  await page.waitForSelector("#statistics td");
+  const { pids, shown } = await page.evaluate(() => {
+    const { columns, rows } = window.sonde.statistics.table.answer;
+    const at = columns.findIndex(({ name }) => name === "pid");
+    return { pids: rows.map((row) => row[at]),
+             shown: [...document.querySelectorAll("#statistics tbody tr")].map((line) => line.children[at].textContent) };
+  });
+  check(pids.length > 0 && pids.every((pid) => pid === null), `pids: ${pids}`);
+  check(shown.every((text) => text === ""), `shown: ${shown}`);
+});
+
 real("what a program begins and ends is below its thread, with its name", PROGRAM, async (page) => {
   await until(page, () => window.sonde.timeline.frame?.bands.size > 3);
   const { lines, told } = await page.evaluate(() => {

@@ -63,7 +63,10 @@ static void put_states_by_thread(const struct sonde_view_rows *rows,
 		sonde_json_open(json, NULL, '[');
 		sonde_json_put_text(json, NULL, thread->name);
 		sonde_json_put_signed(json, NULL, thread->number);
-		sonde_json_put_signed(json, NULL, thread->pid);
+		if (thread->pid >= 0)
+			sonde_json_put_signed(json, NULL, thread->pid);
+		else
+			sonde_json_put_raw(json, NULL, "null");
 		for (uint8_t i = 0; i < (uint8_t)SONDE_VIEW_STATES; i++)
 			if (is_thread_state(i))
 				sonde_json_put_unsigned(json, NULL, sums[i]);

@@ -5,6 +5,7 @@ import { Compare } from "./compare.js";
 import { Detail } from "./detail.js";
 import { Events } from "./events.js";
 import { Flame } from "./flame.js";
+import { shade } from "./frame.js";
 import { Hands, KEYS } from "./hands.js";
 import { Latency } from "./latency.js";
 import { Notes } from "./notes.js";
@@ -118,7 +119,6 @@ class Page {
     part("name").title = trace.path;
     this.timeline.states = trace.states;
     this.detail.origin = this.events.origin = trace.origin;
-    this.legend(trace.states);
     this.compare.take(trace.traces?.length > 1 ? trace.traces : []);
     this.view.read(location.hash);
     window.addEventListener("hashchange", () => this.view.read(location.hash));
@@ -152,6 +152,7 @@ class Page {
     if (rows.some(({ kind }) => kind === "own"))
       this.timeline.chosen = await this.server.ask("colours");
     this.rows.take(rows);
+    this.legend(this.trace.states);
     part("scroll").hidden = !rows.length;
     part("lines").style.flex = rows.length ? "" : "none";
     for (const name of ["row-filter", "sort", "idle", "legend"])
@@ -173,11 +174,14 @@ class Page {
   }
 
   legend(states) {
-    // What goes on within threads has a colour of each name.
-    const told = states.filter(({ id, name }) => id !== 0 && !/^(within|held|contended)$/.test(name));
+    // What goes on within threads has a colour of each name; few traces have locks.
+    const locks = this.rows.all.some(({ kind }) => kind === "lock");
+    const told = states.filter(({ id, name }) => id !== 0 && name !== "within" &&
+      (locks || !/^(held|contended)$/.test(name)));
     part("legend").replaceChildren(...told.map((state) => {
       const key = element("span", { className: "key", textContent: state.name });
-      key.style.setProperty("--key", state.colour);
+      const [red, green, blue, alpha] = shade(state);
+      key.style.setProperty("--key", `rgb(${red} ${green} ${blue} / ${alpha / 255})`);
       return key;
     }));
   }
@@ -201,6 +205,8 @@ class Page {
   }
 
   resized() {
+    if (this.trace)
+      this.legend(this.trace.states);
     this.overview.load();
     this.overview.draw();
     this.timeline.renew();

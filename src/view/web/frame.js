@@ -49,12 +49,13 @@ function word(colour) {
   return ((alpha << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** Pale colours would outshine what matters on a dark page. */
-function colourOf({ name, colour }) {
+/** A state's colour: [red, green, blue, alpha]. Pale ones would outshine what matters
+ * on a dark page. */
+export function shade({ name, colour }) {
   const [red, green, blue, alpha] = parts(colour);
   const dim = /^(blocked|idle)$/.test(name) &&
     matchMedia("(prefers-color-scheme: dark)").matches;
-  return word([red, green, blue, dim ? alpha * 0.4 : alpha]);
+  return [red, green, blue, dim ? Math.round(alpha * 0.4) : alpha];
 }
 
 /** Of a name, by its number: neighbours differ, and text can be read on all. */
@@ -92,7 +93,7 @@ export class Frame {
     const image = draw.createImageData(this.picture.width, this.picture.height);
     const words = new Uint32Array(image.data.buffer);
     const style = new Map(states.map((state) => [state.id,
-      { colour: colourOf(state), height: heightOf(state.name) }]));
+      { colour: word(shade(state)), height: heightOf(state.name) }]));
     rows.forEach((row, index) => this.paint(words, row, index * BAND, style));
     draw.putImageData(image, 0, 0);
   }

@@ -75,7 +75,8 @@ export class Rows {
     if (parent)
       return this.wanted(parent);
     const words = this.view.rows.toLowerCase().split(/\s+/).filter(Boolean);
-    const text = `${row.name} ${row.pid} ${row.tid}`.toLowerCase();
+    const numbers = [row.pid, row.tid].filter((number) => number >= 0); // those known
+    const text = [row.name, ...numbers].join(" ").toLowerCase();
     return words.every((word) => text.includes(word));
   }
 

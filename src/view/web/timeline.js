@@ -14,6 +14,8 @@ export const ROW = 20;
 export const AXIS = 24;
 const LETTER = 7; // px, about
 const FLAG = 260; // px at most of a note's text
+const FEW = 3; // arrows can be told apart, however close
+const APART = 10; // px that one more must not share with them
 const ARROWS = 60; // rows in sight more than these make arrows a tangle
 
 function share(busy) {
@@ -208,8 +210,10 @@ export class Timeline {
       const x = Math.max(this.x(begin), this.labels) + 3;
       const letters = Math.floor((Math.min(this.x(end), edge) - x) / LETTER);
       draw.fillStyle = isLight(this.chosen[name] ?? "#ffffff") ? "#111" : "#fff";
+      const text = this.names[name - 1] ?? "";
       if (letters > 1)
-        draw.fillText((this.names[name - 1] ?? "").slice(0, letters), x, y + ROW / 2);
+        draw.fillText(text.length > letters ? `${text.slice(0, letters - 1)}…` : text,
+          x, y + ROW / 2);
     });
   }
 
@@ -227,17 +231,26 @@ export class Timeline {
     }
   }
 
+  /** The arrows in sight, from and to which row in pixels, but those that lie so close
+   * that who woke whom can't be told, and what is below them is hidden. */
+  wakesApart(place) {
+    const all = this.arrows.map(({ t, from_row, to_row }) => ({ x: this.x(t),
+      begin: place.get(from_row), end: place.get(to_row) }))
+      .filter(({ begin, end }) => begin !== undefined && end !== undefined && begin !== end)
+      .sort((a, b) => a.x - b.x);
+    const close = new Set();
+    for (let at = 0; at + FEW < all.length; at++)
+      if (all[at + FEW].x - all[at].x < APART)
+        all.slice(at, at + FEW + 1).forEach((arrow) => close.add(arrow));
+    return all.filter((arrow) => !close.has(arrow));
+  }
+
   /** Arrows from who woke to who was woken, at the instant. */
   wakes(draw, seen, top, colour) {
     const place = new Map(seen.map(({ row }, at) => [row.id, top + at * ROW + ROW / 2]));
     draw.strokeStyle = draw.fillStyle = colour.text;
     draw.lineWidth = 1;
-    for (const { t, from_row, to_row } of this.arrows) {
-      const begin = place.get(from_row);
-      const end = place.get(to_row);
-      if (begin === undefined || end === undefined || begin === end)
-        continue;
-      const x = this.x(t);
+    for (const { x, begin, end } of this.wakesApart(place)) {
       const way = Math.sign(end - begin);
       draw.globalAlpha = 0.75;
       draw.beginPath();
