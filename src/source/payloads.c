@@ -27,6 +27,14 @@
 		{ INT8, "in_interrupt", 1 } }
 #define FAULT { { HEX64, "address", 0 }, { HEX64, "ip", 0 }, \
 		{ HEX64, "error_code", 0 } }
+/* `position` is TCP's: the number of the byte behind those that were sent, or
+ * received. Addresses are IPv6 ones, ::ffff:1.2.3.4 of IPv4. */
+#define SOCKET { { HEX64, "sk", 1 }, { UINT32, "family", 1 }, \
+		{ UINT32, "protocol", 1 }, { INT32, "ret", 1 }, \
+		{ UINT32, "flags", 1 }, { UINT32, "position", 1 }, \
+		{ UINT32, "sport", 1 }, { UINT32, "dport", 1 }, \
+		{ HEX64, "saddr_high", 1 }, { HEX64, "saddr_low", 1 }, \
+		{ HEX64, "daddr_high", 1 }, { HEX64, "daddr_low", 1 } }
 
 const struct sonde_payload sonde_payloads[SONDE_NR_PAYLOADS] = {
 	[SONDE_PAYLOAD_SCHED_SWITCH] = { "sched", "sched_switch", 56, {
@@ -79,6 +87,10 @@ const struct sonde_payload sonde_payloads[SONDE_NR_PAYLOADS] = {
 		{ HEX64, "function", 0 } } },
 	[SONDE_PAYLOAD_HRTIMER_EXPIRE_EXIT] = { "timer", "hrtimer_expire_exit", 8, {
 		{ HEX64, "hrtimer", 0 } } },
+	[SONDE_PAYLOAD_SOCK_SEND_LENGTH] = { "sock", "sock_send_length", 68,
+		SOCKET, .is_bpf_only = true, .is_late = true },
+	[SONDE_PAYLOAD_SOCK_RECV_LENGTH] = { "sock", "sock_recv_length", 68,
+		SOCKET, .is_bpf_only = true, .is_late = true },
 };
 /* clang-format on */
 

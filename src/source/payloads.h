@@ -35,7 +35,9 @@
 	X(SIGNAL_GENERATE, signal, signal_generate)          \
 	X(SIGNAL_DELIVER, signal, signal_deliver)            \
 	X(HRTIMER_EXPIRE_ENTRY, timer, hrtimer_expire_entry) \
-	X(HRTIMER_EXPIRE_EXIT, timer, hrtimer_expire_exit)
+	X(HRTIMER_EXPIRE_EXIT, timer, hrtimer_expire_exit)   \
+	X(SOCK_SEND_LENGTH, sock, sock_send_length)          \
+	X(SOCK_RECV_LENGTH, sock, sock_recv_length)
 
 #define SONDE_PAYLOAD_ENUM(upper, group, name) SONDE_PAYLOAD_##upper,
 enum sonde_payload_id {
@@ -47,7 +49,7 @@ enum sonde_payload_id {
 #define SONDE_PAYLOAD_EXEC_NAME   256u
 #define SONDE_PAYLOAD_ACTION_NAME 64u
 
-#define SONDE_PAYLOAD_FIELDS_MAX  8u
+#define SONDE_PAYLOAD_FIELDS_MAX  13u
 
 enum sonde_payload_kind {
 	SONDE_PAYLOAD_END,
@@ -71,6 +73,8 @@ struct sonde_payload {
 	const char *name;
 	uint32_t bytes; /* of the payload; with a string, at most */
 	struct sonde_payload_field fields[SONDE_PAYLOAD_FIELDS_MAX];
+	bool is_bpf_only; /* our modules leave it to others */
+	bool is_late;     /* not all kernels that are supported have it */
 };
 
 extern const struct sonde_payload sonde_payloads[SONDE_NR_PAYLOADS];

@@ -474,5 +474,53 @@ def the_last_rule_that_matches_decides(source):
     check(trace.events("sched_switch"), "sched_switch is missing")
 
 
+ECHO = """
+import socket, sys
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+listener = socket.socket(family)
+listener.bind((sys.argv[1], 0))
+listener.listen()
+client = socket.create_connection(listener.getsockname()[:2])
+served, _ = listener.accept()
+client.sendall(b"x" * 1000)
+served.recv(400)
+served.recv(100, socket.MSG_PEEK)
+served.recv(600)
+served.send(b"y" * 50)
+client.recv(100)
+print(client.getsockname()[1], served.getsockname()[1])
+"""
+
+
+def check_positions(address, low):
+    done = record_kernel("python3", "-c", ECHO, address,
+                         k="sock:sock_*_length", source="bpf")
+    client, server = map(int, done.out.split())
+    moved = [(e.name, *(number_of(e[f]) for f in (
+                "sport", "dport", "saddr_low", "daddr_low", "position",
+                "ret", "flags"))) for e in done.trace().events()
+             if e.name.startswith("sock_") and number_of(e["protocol"]) == 6]
+    there, back = moved[0][5], moved[4][5]
+    send, recv = "sock_send_length", "sock_recv_length"
+    to, fro = (client, server, low, low), (server, client, low, low)
+    check_equal(moved, [
+        (send, *to, there, 1000, 0),
+        (recv, *fro, there - 600 & 0xffffffff, 400, 0),
+        (recv, *fro, there - 600 & 0xffffffff, 100, 2),
+        (recv, *fro, there, 600, 0),
+        (send, *fro, back, 50, 0),
+        (recv, *to, back, 50, 0)], "what was sent and received")
+
+
+@kernel_test
+def bytes_of_tcp_have_the_same_position_at_both_ends():
+    need("bpf")
+    if "sock_recv_length" not in run(SONDE, "list", "-k",
+                                     "sock:*").stdout:
+        raise Skip("the kernel has no such tracepoint (before 6.3)")
+    check_positions("127.0.0.1", 0xffff7f000001)
+    check_positions("::1", 1)
+
+
 install()
 main()

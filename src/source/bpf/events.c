@@ -17,6 +17,7 @@
 #include "source/names.h"
 #include "source/payloads.h"
 #include "source/syscalls.h"
+#include "sys/btf.h"
 #include "types/build.h"
 
 /* Texts of a record together, in strings; and what must be left of a
@@ -89,6 +90,26 @@ int bpf_events_condition(struct bpf_source *source,
 
 /* ---- tracepoints ---- */
 
+/* 1 or 0, or -errno: whether this kernel has its tracepoint. */
+static int has_tracepoint(struct bpf_source *source,
+			  const struct sonde_payload *form,
+			  struct sonde_source_error *error)
+{
+	char name[SONDE_SOURCE_NAME_MAX];
+	struct sonde_btf_wanted wanted = { .kind = BTF_KIND_TYPEDEF,
+					   .name = name };
+	int rc;
+
+	if (!form->is_late)
+		return 1;
+	rc = bpf_object_types(source, error);
+	if (rc)
+		return rc;
+	(void)snprintf(name, sizeof(name), "btf_trace_%s", form->name);
+	sonde_btf_find(&source->btf, &wanted, 1);
+	return wanted.id != 0;
+}
+
 static int select_event(struct bpf_source *source, uint32_t i, void *room,
 			struct sonde_source_error *error)
 {
@@ -102,6 +123,9 @@ static int select_event(struct bpf_source *source, uint32_t i, void *room,
 
 	if (!rule || !sonde_payload_is_here(form))
 		return 0;
+	rc = has_tracepoint(source, form, error);
+	if (rc <= 0)
+		return rc;
 	rc = sonde_payload_describe(form, room);
 	if (rc)
 		return sonde_source_fail(error, rc, "%s: no description",

@@ -525,6 +525,86 @@ INLINE uint32_t fill_expired(uint8_t *to, uint64_t *ctx)
 
 RECORDS(hrtimer_expire_exit, HRTIMER_EXPIRE_EXIT, 8, fill_expired)
 
+/* ---- sock ---- */
+
+#define AF_INET_4    2u
+#define AF_INET_6    10u
+#define TCP          6u
+#define SOCKET_BYTES 68
+
+/* A member of what is at an address of the kernel's; 0: it can't be read. */
+#define MEMBER(of, member)                                             \
+	({                                                             \
+		__typeof__((of)->member) value_ = 0;                   \
+		bpf_core_read(&value_, sizeof(value_), &(of)->member); \
+		value_;                                                \
+	})
+
+/* As two numbers. */
+#define PUT_ADDRESS(to, sk, is_6, member_4, member_6)                       \
+	do {                                                                \
+		uint64_t words_[2] = { 0, 0 };                              \
+                                                                            \
+		if (is_6)                                                   \
+			bpf_core_read(words_, sizeof(words_),               \
+				      &(sk)->__sk_common.member_6);         \
+		else                                                        \
+			words_[1] = __builtin_bswap64(                      \
+				0xffff00000000u |                           \
+				__builtin_bswap32(                          \
+					MEMBER(sk, __sk_common.member_4))); \
+		PUT64(to, __builtin_bswap64(words_[0]));                    \
+		PUT64((to) + 8, __builtin_bswap64(words_[1]));              \
+	} while (0)
+
+INLINE void put_connection(uint8_t *to, struct sock *sk, bool is_6)
+{
+	PUT32(to, MEMBER(sk, __sk_common.skc_num));
+	PUT32(to + 4, __builtin_bswap16(MEMBER(sk, __sk_common.skc_dport)));
+	PUT_ADDRESS(to + 8, sk, is_6, skc_rcv_saddr, skc_v6_rcv_saddr);
+	PUT_ADDRESS(to + 24, sk, is_6, skc_daddr, skc_v6_daddr);
+}
+
+/* `position` is TCP's. The caller doesn't hold the socket any more; unless several
+ * threads send or receive at a time, it is behind this one's bytes. */
+INLINE uint32_t put_moved(uint8_t *to, uint64_t *ctx, uint32_t position)
+{
+	struct sock *sk = (void *)ctx[0];
+	uint32_t family = MEMBER(sk, __sk_common.skc_family);
+	uint32_t protocol = MEMBER(sk, sk_protocol);
+	bool is_6 = family == AF_INET_6 &&
+		    bpf_core_field_exists(sk->__sk_common.skc_v6_daddr);
+
+	PUT64(to, (uint64_t)sk);
+	PUT32(to + 8, family);
+	PUT32(to + 12, protocol);
+	PUT32(to + 16, ctx[1]);
+	PUT32(to + 20, ctx[2]);
+	if (is_6 || family == AF_INET_4)
+		put_connection(to + 28, sk, is_6);
+	else
+		__builtin_memset(to + 28, 0, SOCKET_BYTES - 28);
+	PUT32(to + 24, protocol == TCP ? position : 0);
+	return SOCKET_BYTES;
+}
+
+INLINE uint32_t fill_sent(uint8_t *to, uint64_t *ctx)
+{
+	struct tcp_sock *tcp = (void *)ctx[0];
+
+	return put_moved(to, ctx, MEMBER(tcp, write_seq));
+}
+
+INLINE uint32_t fill_received(uint8_t *to, uint64_t *ctx)
+{
+	struct tcp_sock *tcp = (void *)ctx[0];
+
+	return put_moved(to, ctx, MEMBER(tcp, copied_seq));
+}
+
+RECORDS(sock_send_length, SOCK_SEND_LENGTH, SOCKET_BYTES, fill_sent)
+RECORDS(sock_recv_length, SOCK_RECV_LENGTH, SOCKET_BYTES, fill_received)
+
 /* ---- any other tracepoint ---- */
 
 /* Constant `index` of program `n`. */

@@ -81,6 +81,30 @@ struct hrtimer {
 	void *function;
 };
 
+struct in6_addr {
+	uint8_t bytes[16];
+};
+
+struct sock_common {
+	uint32_t skc_daddr;
+	uint32_t skc_rcv_saddr;
+	uint16_t skc_dport;
+	uint16_t skc_num;
+	unsigned short skc_family;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	uint16_t sk_protocol;
+};
+
+struct tcp_sock {
+	uint32_t write_seq;
+	uint32_t copied_seq;
+};
+
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
 	unsigned long r10, r9, r8, dx, si, di, bp, bx, cx, orig_ax, ip;

@@ -430,7 +430,12 @@ static int select_form(struct module_select *select,
 	if (rc)
 		return sonde_source_fail(select->error, rc,
 					 "%s: no description", form->name);
-	rc = form_caps(select, form, caps, &event.nr_caps);
+	rc = form->is_bpf_only ?
+		     sonde_source_fail(select->error, -EOPNOTSUPP,
+				       "modules: %s:%s is recorded by BPF; "
+				       "'--kernel-source bpf' does",
+				       form->group, form->name) :
+		     form_caps(select, form, caps, &event.nr_caps);
 	if (rc)
 		return module_events_leave(select, rule, form->group,
 					   form->name, rc);
