@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * words.c - lines of those who work, and of those they work for (words.h). Each
- * has all its fields, in one order, so what was read is written again and
- * compared.
+ * words.c - lines of those who work, and of those they work for (words.h), each a
+ * list of fields (session/net/line.h).
  */
 #include "fleet/words.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hex.h"
 #include "base/port.h"
 #include "session/net/line.h"
-
-#define NR_WORDS (SONDE_FLEET_OVER + 1)
 
 static const char *const word_names[] = {
 	[SONDE_FLEET_TAKE] = "take", [SONDE_FLEET_ALIVE] = "alive",
@@ -24,169 +19,123 @@ static const char *const word_names[] = {
 	[SONDE_FLEET_OVER] = "over",
 };
 
-static const char *const text_keys[] = {
-	[SONDE_FLEET_HOSTS] = "hosts",   [SONDE_FLEET_TRACES] = "traces",
-	[SONDE_FLEET_REPORT] = "report", [SONDE_FLEET_FILTER] = "filter",
-	[SONDE_FLEET_BEGIN] = "begin",   [SONDE_FLEET_END] = "end",
-	[SONDE_FLEET_KEY] = "key",       [SONDE_FLEET_VALUE] = "value",
-	[SONDE_FLEET_BY] = "by",
-};
-
 /* ---- words ---- */
+
+#define WORD(kind, key, member, ...) \
+	SONDE_NET_FIELD(kind, key, struct sonde_fleet_word, member, __VA_ARGS__)
+
+static const struct sonde_net_field word_fields[] = {
+	WORD(WORD, " ", kind, SONDE_ARRAY_SIZE(word_names), word_names),
+	WORD(SUM, " worker=", worker, 0),
+	WORD(COUNT, " unit=", unit, SONDE_FLEET_UNITS_MAX - 1),
+	WORD(COUNT, " begin=", begin, SONDE_FLEET_ANSWER_MAX),
+	WORD(COUNT, " all=", all, SONDE_FLEET_ANSWER_MAX),
+	WORD(COUNT, " body=", body, SONDE_FLEET_ANSWER_MAX),
+	{ 0 },
+};
 
 size_t sonde_fleet_word_put(const struct sonde_fleet_word *word,
 			    char to[SONDE_NET_HEAD_MAX])
 {
-	struct sonde_text text = { .to = to, .size = SONDE_NET_HEAD_MAX };
-
-	sonde_text_add(&text,
-		       "sonde1 %s worker=%016" PRIx64 " unit=%" PRIu64
-		       " begin=%" PRIu64 " all=%" PRIu64 " body=%" PRIu64,
-		       word_names[word->kind], word->worker, word->unit,
-		       word->begin, word->all, word->body);
-	sonde_net_put_check(&text);
-	return text.length;
-}
-
-static bool word_take_kind(const char **at,
-			   enum sonde_fleet_word_kind *ret_kind)
-{
-	for (int i = 0; i < NR_WORDS; i++) {
-		if (!sonde_hex_take_word(at, word_names[i]))
-			continue;
-		*ret_kind = (enum sonde_fleet_word_kind)i;
-		return true;
-	}
-	return false;
-}
-
-static bool word_take(const char **at, struct sonde_fleet_word *word)
-{
-	return sonde_hex_take_word(at, "sonde1 ") &&
-	       word_take_kind(at, &word->kind) &&
-	       sonde_hex_take_word(at, " worker=") &&
-	       sonde_hex_take_number(at, &word->worker) &&
-	       sonde_net_take_count(at, " unit=", SONDE_FLEET_UNITS_MAX - 1,
-				    &word->unit) &&
-	       sonde_net_take_count(at, " begin=", SONDE_FLEET_ANSWER_MAX,
-				    &word->begin) &&
-	       sonde_net_take_count(at, " all=", SONDE_FLEET_ANSWER_MAX,
-				    &word->all) &&
-	       sonde_net_take_count(at, " body=", SONDE_FLEET_ANSWER_MAX,
-				    &word->body);
+	return sonde_net_line_put("sonde1", word_fields, word, to);
 }
 
 int sonde_fleet_word_parse(const void *bytes, size_t size,
 			   struct sonde_fleet_word *ret_word)
 {
-	char line[SONDE_NET_HEAD_MAX];
-	char again[SONDE_NET_HEAD_MAX];
-	const char *at = line;
-	size_t length = sonde_net_copy_line(bytes, size, line);
+	size_t length = sonde_net_line_take("sonde1", word_fields, bytes, size,
+					    ret_word);
 
-	if (!length || !word_take(&at, ret_word) ||
-	    ret_word->body != size - length ||
+	if (!length || ret_word->body != size - length ||
 	    (ret_word->kind == SONDE_FLEET_PART &&
 	     (!ret_word->body ||
-	      ret_word->begin + ret_word->body > ret_word->all)) ||
-	    sonde_fleet_word_put(ret_word, again) != length ||
-	    memcmp(again, line, length) != 0)
+	      ret_word->begin + ret_word->body > ret_word->all)))
 		return -EINVAL;
 	return (int)length;
 }
 
 /* ---- requests ---- */
 
+#define REQUEST(kind, key, member, ...)                                \
+	SONDE_NET_FIELD(kind, key, struct sonde_fleet_request, member, \
+			__VA_ARGS__)
+#define REQUEST_TEXT(key, text)                               \
+	SONDE_NET_FIELD_TEXT(key, struct sonde_fleet_request, \
+			     texts[SONDE_FLEET_##text])
+
+static const struct sonde_net_field request_fields[] = {
+	REQUEST_TEXT(" hosts=", HOSTS),
+	REQUEST_TEXT(" traces=", TRACES),
+	REQUEST_TEXT(" report=", REPORT),
+	REQUEST_TEXT(" filter=", FILTER),
+	REQUEST_TEXT(" begin=", BEGIN),
+	REQUEST_TEXT(" end=", END),
+	REQUEST_TEXT(" key=", KEY),
+	REQUEST_TEXT(" value=", VALUE),
+	REQUEST_TEXT(" by=", BY),
+	REQUEST(TIME, " from=", from_ns, 0),
+	REQUEST(TIME, " to=", to_ns, 0),
+	REQUEST(COUNT, " nth=", nth, UINT32_MAX),
+	REQUEST(COUNT, " over=", over_us, INT64_MAX / 1000),
+	REQUEST(COUNT, " limit=", limit, UINT64_MAX),
+	REQUEST(COUNT, " flags=", flags, SONDE_FLEET_FLAGS),
+	{ 0 },
+};
+
+static const char *request_first(bool looks)
+{
+	return looks ? "sonde1 look" : "sonde1 report";
+}
+
 size_t sonde_fleet_request_put(const struct sonde_fleet_request *request,
 			       char to[SONDE_NET_HEAD_MAX])
 {
-	struct sonde_text text = { .to = to, .size = SONDE_NET_HEAD_MAX };
-
-	sonde_text_add(&text, "sonde1 %s", request->looks ? "look" : "report");
-	for (size_t i = 0; i < SONDE_FLEET_NR_TEXTS; i++)
-		sonde_net_put_text(&text, text_keys[i], request->texts[i]);
-	sonde_text_add(&text,
-		       " from=%" PRId64 " to=%" PRId64 " nth=%" PRIu64
-		       " over=%" PRIu64 " limit=%" PRIu64 " flags=%" PRIu64,
-		       request->from_ns, request->to_ns, request->nth,
-		       request->over_us, request->limit, request->flags);
-	if (text.length >= SONDE_NET_HEAD_MAX - sizeof(" check=") - 17)
-		return 0;
-	sonde_net_put_check(&text);
-	return text.length;
-}
-
-static bool request_take_texts(const char **at,
-			       struct sonde_fleet_request *request)
-{
-	char key[16];
-
-	for (size_t i = 0; i < SONDE_FLEET_NR_TEXTS; i++) {
-		struct sonde_text text = { .to = key, .size = sizeof(key) };
-
-		sonde_text_add(&text, " %s=", text_keys[i]);
-		if (!sonde_net_take_text(at, key, request->texts[i],
-					 sizeof(request->texts[i])))
-			return false;
-	}
-	return true;
-}
-
-static bool request_take(const char **at, struct sonde_fleet_request *request)
-{
-	if (!sonde_hex_take_word(at, "sonde1 "))
-		return false;
-	request->looks = sonde_hex_take_word(at, "look");
-	return (request->looks || sonde_hex_take_word(at, "report")) &&
-	       request_take_texts(at, request) &&
-	       sonde_net_take_time(at, " from=", &request->from_ns) &&
-	       sonde_net_take_time(at, " to=", &request->to_ns) &&
-	       sonde_net_take_count(at, " nth=", UINT32_MAX, &request->nth) &&
-	       sonde_net_take_count(at, " over=", INT64_MAX / 1000,
-				    &request->over_us) &&
-	       sonde_net_take_count(at, " limit=", UINT64_MAX,
-				    &request->limit) &&
-	       sonde_net_take_count(at, " flags=", SONDE_FLEET_FLAGS,
-				    &request->flags);
+	return sonde_net_line_put(request_first(request->looks), request_fields,
+				  request, to);
 }
 
 int sonde_fleet_request_parse(const void *bytes, size_t size,
 			      struct sonde_fleet_request *ret_request)
 {
-	char line[SONDE_NET_HEAD_MAX];
-	char again[SONDE_NET_HEAD_MAX];
 	const char *hosts = ret_request->texts[SONDE_FLEET_HOSTS];
-	const char *at = line;
+	const size_t length = sizeof("sonde1 look") - 1;
 
-	if (sonde_net_copy_line(bytes, size, line) != size || !size ||
-	    !request_take(&at, ret_request) || !*hosts ||
-	    !sonde_net_is_path(hosts) ||
-	    ret_request->looks != !*ret_request->texts[SONDE_FLEET_REPORT] ||
-	    sonde_fleet_request_put(ret_request, again) != size ||
-	    memcmp(again, line, size) != 0)
+	ret_request->looks =
+		size > length && !memcmp(bytes, request_first(true), length);
+	if (!size ||
+	    sonde_net_line_take(request_first(ret_request->looks),
+				request_fields, bytes, size,
+				ret_request) != size ||
+	    !*hosts || !sonde_net_is_path(hosts) ||
+	    ret_request->looks != !*ret_request->texts[SONDE_FLEET_REPORT])
 		return -EINVAL;
 	return 0;
 }
 
 /* ---- answers ---- */
 
-static size_t answer_put_line(const struct sonde_fleet_answer *answer,
-			      char to[SONDE_NET_HEAD_MAX])
-{
-	struct sonde_text text = { .to = to, .size = SONDE_NET_HEAD_MAX };
+struct answer_sizes {
+	uint64_t status, words, report;
+};
 
-	sonde_text_add(&text,
-		       "sonde1 answer status=%" PRIu64 " words=%zu report=%zu",
-		       answer->status, answer->words_size, answer->report_size);
-	sonde_net_put_check(&text);
-	return text.length;
-}
+#define ANSWER(key, member, max) \
+	SONDE_NET_FIELD(COUNT, key, struct answer_sizes, member, max)
+
+static const struct sonde_net_field answer_fields[] = {
+	ANSWER(" status=", status, 255),
+	ANSWER(" words=", words, SONDE_FLEET_SAID_MAX),
+	ANSWER(" report=", report, SONDE_FLEET_ANSWER_MAX),
+	{ 0 },
+};
 
 void *sonde_fleet_answer_put(const struct sonde_fleet_answer *answer,
 			     size_t *ret_size)
 {
+	const struct answer_sizes sizes = { answer->status, answer->words_size,
+					    answer->report_size };
 	char line[SONDE_NET_HEAD_MAX];
-	size_t length = answer_put_line(answer, line);
+	size_t length = sonde_net_line_put("sonde1 answer", answer_fields,
+					   &sizes, line);
 	size_t size = length + answer->words_size + answer->report_size;
 	char *bytes = malloc(size);
 
@@ -205,27 +154,16 @@ void *sonde_fleet_answer_put(const struct sonde_fleet_answer *answer,
 int sonde_fleet_answer_parse(const void *bytes, size_t size,
 			     struct sonde_fleet_answer *ret_answer)
 {
-	char line[SONDE_NET_HEAD_MAX];
-	char again[SONDE_NET_HEAD_MAX];
-	const char *at = line;
-	size_t length = sonde_net_copy_line(bytes, size, line);
-	uint64_t words;
-	uint64_t report;
+	struct answer_sizes sizes;
+	size_t length = sonde_net_line_take("sonde1 answer", answer_fields,
+					    bytes, size, &sizes);
 
-	if (!length || !sonde_hex_take_word(&at, "sonde1 answer") ||
-	    !sonde_net_take_count(&at, " status=", 255, &ret_answer->status) ||
-	    !sonde_net_take_count(&at, " words=", SONDE_FLEET_SAID_MAX,
-				  &words) ||
-	    !sonde_net_take_count(&at, " report=", SONDE_FLEET_ANSWER_MAX,
-				  &report) ||
-	    words + report != size - length)
+	if (!length || sizes.words + sizes.report != size - length)
 		return -EINVAL;
+	ret_answer->status = sizes.status;
 	ret_answer->words = (const char *)bytes + length;
-	ret_answer->words_size = (size_t)words;
-	ret_answer->report = ret_answer->words + words;
-	ret_answer->report_size = (size_t)report;
-	if (answer_put_line(ret_answer, again) != length ||
-	    memcmp(again, line, length) != 0)
-		return -EINVAL;
+	ret_answer->words_size = (size_t)sizes.words;
+	ret_answer->report = ret_answer->words + sizes.words;
+	ret_answer->report_size = (size_t)sizes.report;
 	return 0;
 }

@@ -1,41 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line.h - what heads of messages (message.h) and heartbeats (beat.h) are: a line
- * of KEY=VALUE, with blanks between, whose last one is a sum of all before it.
+ * line.h - what heads of messages (message.h), heartbeats (beat.h) and the words of
+ * those who work (fleet/words.h) are: a line of KEY=VALUE, with blanks between,
+ * whose last one is a sum of all before it.
  *
- * In names, bytes other than letters, digits and a few signs are %XX. A line has
- * one order and one text for each value, so who reads one writes it again, and
- * takes it if these are the same bytes: then the sum is right, too.
- *
- * What reads moves *at behind what it took, as base/hex.h does; the key has the
- * blank before it: " host=".
+ * A line is a list of fields, each with its place in the structure that it is read
+ * into and written from. They are all there, in this order, and each value has one
+ * text, so what was read is written again, and taken if these are the same bytes:
+ * then the sum is right, too. In texts, bytes other than letters, digits and a few
+ * signs are %XX.
  */
 #ifndef SESSION_NET_LINE_H
 #define SESSION_NET_LINE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/text.h"
 #include "session/net/message.h"
 
-/* " KEY=" and the value. */
-void sonde_net_put_text(struct sonde_text *to, const char *key,
-			const char *value);
-/* The sum of what was put until now, and the newline. */
-void sonde_net_put_check(struct sonde_text *to);
+enum sonde_net_field_kind {
+	SONDE_NET_COUNT, /* uint64_t, up to `max` */
+	SONDE_NET_SOME,  /* the same, but left out if it is 0 */
+	SONDE_NET_TIME,  /* int64_t */
+	SONDE_NET_SUM,   /* uint64_t, as 16 digits */
+	SONDE_NET_ID,    /* 16 bytes */
+	SONDE_NET_TEXT,  /* char[max], with a NUL */
+	SONDE_NET_WORD,  /* an enumeration of `max`: one of `words` */
+};
 
-bool sonde_net_take_count(const char **at, const char *key, uint64_t max,
-			  uint64_t *ret_value);
-bool sonde_net_take_time(const char **at, const char *key, int64_t *ret_ns);
-/* `size`: with a NUL. */
-bool sonde_net_take_text(const char **at, const char *key, char *to,
-			 size_t size);
+struct sonde_net_field {
+	const char
+		*key; /* with what is before the value: " host="; NULL: end */
+	enum sonde_net_field_kind kind;
+	size_t place;
+	uint64_t max;
+	const char *const *words;
+};
 
-/* The first line of these bytes, with its newline and a NUL behind that; its
- * bytes, or 0: there is none. */
-size_t sonde_net_copy_line(const char *bytes, size_t size,
-			   char to[SONDE_NET_HEAD_MAX]);
+/* Behind the member: `max`, and `words`. */
+#define SONDE_NET_FIELD(of_kind, of_key, type, member, ...)         \
+	{                                                           \
+		.key = (of_key), .kind = SONDE_NET_##of_kind,       \
+		.place = offsetof(type, member), .max = __VA_ARGS__ \
+	}
+#define SONDE_NET_FIELD_TEXT(key, type, member) \
+	SONDE_NET_FIELD(TEXT, key, type, member, sizeof(((type *)NULL)->member))
+
+/* The line that begins with `first`, its newline and a NUL behind that; its bytes,
+ * or 0: they would be more than SONDE_NET_HEAD_MAX - 1. */
+size_t sonde_net_line_put(const char *first,
+			  const struct sonde_net_field *fields,
+			  const void *from, char to[SONDE_NET_HEAD_MAX]);
+
+/* Reads such a line at the start of `bytes`; its bytes, or 0: there is none, and
+ * `to` may have been written to. */
+size_t sonde_net_line_take(const char *first,
+			   const struct sonde_net_field *fields,
+			   const void *bytes, size_t size, void *to);
 
 #endif /* SESSION_NET_LINE_H */

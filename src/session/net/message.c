@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c - heads as lines (message.h, line.h).
- *
- * All fields are there, in one order, but `packed` of what isn't, so that a head
- * has one text only.
+ * message.c - heads as lines (message.h, line.h), and what names in them may be.
+ * Of all fields only `packed` may be left out.
  */
 #include "session/net/message.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/hex.h"
-#include "base/number.h"
 #include "base/port.h"
 #include "base/sum.h"
-#include "base/text.h"
 #include "session/net/line.h"
 
 static const char *const kinds[] = {
@@ -84,80 +77,35 @@ bool sonde_net_is_file(enum sonde_net_kind kind, const char *file)
 	       strcmp(file, "index") != 0;
 }
 
-/* ---- writing ---- */
+/* ---- heads ---- */
+
+#define HEAD(kind, key, member, ...) \
+	SONDE_NET_FIELD(kind, key, struct sonde_net_head, member, __VA_ARGS__)
+#define HEAD_TEXT(key, member) \
+	SONDE_NET_FIELD_TEXT(key, struct sonde_net_head, member)
+
+static const struct sonde_net_field head_fields[] = {
+	HEAD(WORD, " ", kind, SONDE_ARRAY_SIZE(kinds), kinds),
+	HEAD(ID, " trace=", trace, 0),
+	HEAD(COUNT, " number=", number, UINT32_MAX),
+	HEAD(COUNT, " offset=", offset, SONDE_NET_FILE_BYTES_MAX),
+	HEAD(COUNT, " bytes=", bytes, SONDE_NET_BYTES_MAX),
+	HEAD(COUNT, " body=", body, SONDE_NET_BODY_MAX),
+	HEAD(SOME, " packed=", packed, SONDE_NET_BODY_MAX),
+	HEAD(SUM, " sum=", sum, 0),
+	HEAD(TIME, " begin=", begin_ns, 0),
+	HEAD(TIME, " end=", end_ns, 0),
+	HEAD_TEXT(" host=", host),
+	HEAD_TEXT(" recording=", recording),
+	HEAD_TEXT(" path=", path),
+	HEAD_TEXT(" file=", file),
+	{ 0 },
+};
 
 size_t sonde_net_head_put(const struct sonde_net_head *head,
 			  char to[SONDE_NET_HEAD_MAX])
 {
-	struct sonde_text text = { .to = to, .size = SONDE_NET_HEAD_MAX };
-	char trace[33];
-
-	sonde_hex_put(head->trace, 16, trace);
-	sonde_text_add(&text,
-		       "sonde1 %s trace=%s number=%" PRIu64 " offset=%" PRIu64
-		       " bytes=%" PRIu64 " body=%" PRIu64,
-		       kinds[head->kind], trace, head->number, head->offset,
-		       head->bytes, head->body);
-	if (head->packed)
-		sonde_text_add(&text, " packed=%" PRIu64, head->packed);
-	sonde_text_add(&text,
-		       " sum=%016" PRIx64 " begin=%" PRId64 " end=%" PRId64,
-		       head->sum, head->begin_ns, head->end_ns);
-	sonde_net_put_text(&text, "host", head->host);
-	sonde_net_put_text(&text, "recording", head->recording);
-	sonde_net_put_text(&text, "path", head->path);
-	sonde_net_put_text(&text, "file", head->file);
-	sonde_net_put_check(&text);
-	return text.length;
-}
-
-/* ---- reading ---- */
-
-static bool net_take_kind(const char **at, enum sonde_net_kind *ret_kind)
-{
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(kinds); i++) {
-		const char *p = *at;
-
-		if (!sonde_hex_take_word(&p, kinds[i]) || *p != ' ')
-			continue;
-		*at = p;
-		*ret_kind = (enum sonde_net_kind)i;
-		return true;
-	}
-	return false;
-}
-
-static bool net_take_numbers(const char **at, struct sonde_net_head *head)
-{
-	head->packed = 0;
-	return sonde_hex_take_word(at, " trace=") &&
-	       sonde_hex_take_bytes(at, head->trace, sizeof(head->trace)) &&
-	       sonde_net_take_count(at, " number=", UINT32_MAX,
-				    &head->number) &&
-	       sonde_net_take_count(at, " offset=", SONDE_NET_FILE_BYTES_MAX,
-				    &head->offset) &&
-	       sonde_net_take_count(at, " bytes=", SONDE_NET_BYTES_MAX,
-				    &head->bytes) &&
-	       sonde_net_take_count(at, " body=", SONDE_NET_BODY_MAX,
-				    &head->body) &&
-	       (!sonde_hex_take_word(at, " packed=") ||
-		sonde_number_take(at, 10, SONDE_NET_BODY_MAX, &head->packed)) &&
-	       sonde_hex_take_word(at, " sum=") &&
-	       sonde_hex_take_number(at, &head->sum) &&
-	       sonde_net_take_time(at, " begin=", &head->begin_ns) &&
-	       sonde_net_take_time(at, " end=", &head->end_ns);
-}
-
-static bool net_take_names(const char **at, struct sonde_net_head *head)
-{
-	return sonde_net_take_text(at, " host=", head->host,
-				   sizeof(head->host)) &&
-	       sonde_net_take_text(at, " recording=", head->recording,
-				   sizeof(head->recording)) &&
-	       sonde_net_take_text(at, " path=", head->path,
-				   sizeof(head->path)) &&
-	       sonde_net_take_text(at, " file=", head->file,
-				   sizeof(head->file));
+	return sonde_net_line_put("sonde1", head_fields, head, to);
 }
 
 static bool is_head_valid(const struct sonde_net_head *head)
@@ -174,31 +122,12 @@ static bool is_head_valid(const struct sonde_net_head *head)
 	       (is_piece ? head->bytes > 0 : head->offset == 0);
 }
 
-/* A head has one text, so the bytes are right if they are what we would write:
- * the checksum as well, and digits that could be other ones. */
-static bool is_as_written(const struct sonde_net_head *head, const char *bytes,
-			  size_t size)
-{
-	char line[SONDE_NET_HEAD_MAX];
-
-	return sonde_net_head_put(head, line) == size &&
-	       !memcmp(line, bytes, size);
-}
-
 int sonde_net_head_parse(const char *bytes, size_t size,
 			 struct sonde_net_head *ret_head)
 {
-	char line[SONDE_NET_HEAD_MAX];
-	const char *at = line;
-
-	size = sonde_net_copy_line(bytes, size, line);
-	if (!size || !sonde_hex_take_word(&at, "sonde1 ") ||
-	    !net_take_kind(&at, &ret_head->kind) ||
-	    !net_take_numbers(&at, ret_head) ||
-	    !net_take_names(&at, ret_head) || !is_head_valid(ret_head) ||
-	    !is_as_written(ret_head, bytes, size))
-		return -EINVAL;
-	return (int)size;
+	size = sonde_net_line_take("sonde1", head_fields, bytes, size,
+				   ret_head);
+	return size && is_head_valid(ret_head) ? (int)size : -EINVAL;
 }
 
 bool sonde_net_is_body(const struct sonde_net_head *head, const void *body,
