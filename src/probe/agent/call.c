@@ -22,22 +22,33 @@
 #define NAME_BYTES  256u        /* of a file's, with its NUL */
 #define HERE        0xffffff9cu /* AT_FDCWD */
 
-/* What an event's payload is built in. */
+/* What an event's payload is built in. Only its size is set at first: to clear
+ * all of it costs as much as the record. */
 struct payload {
 	uint32_t size;
 	uint8_t bytes[48 + SONDE_AGENT_APPEND_SLACK];
 };
+#define CHUNK 16u /* as many bytes are copied at a time (append_x86_64.S) */
 
 /* A hit on its way. */
 struct hit {
 	struct sonde_agent *agent;
 	uint64_t index;
 	const struct sonde_agent_call *call;
+	uint64_t call_index;
 	struct sonde_agent_call_registers *r;
 	uint64_t stack; /* where the return address is */
 	uint64_t caller;
-	uint64_t fp; /* the caller's */
+	uint64_t fp;                       /* the caller's */
+	struct sonde_agent_thread *thread; /* NULL: not asked for, or no room */
 };
+#define HIT(its_agent, its_index, probe, its_r)                             \
+	{                                                                   \
+		.agent = (its_agent), .index = (its_index),                 \
+		.call = &(its_agent)->calls[(probe)->call],                 \
+		.call_index = (probe)->call, .r = (its_r),                  \
+		.stack = (its_r)->rsp + (probe)->frame, .fp = (its_r)->rbp, \
+	}
 
 /* ---- events ---- */
 
@@ -58,39 +69,56 @@ static inline void put1(struct payload *p, uint8_t value)
 	p->bytes[p->size++] = value;
 }
 
-static inline void call_emit_bytes(const struct hit *hit, uint32_t event,
-				   const uint8_t *bytes, uint32_t size)
+/* Apart, so that who doesn't need it has no frame for it. */
+static __attribute__((noinline)) void call_append_slowly(const struct hit *hit,
+							 uint32_t state,
+							 const uint8_t *bytes,
+							 uint32_t size)
 {
-	uint32_t state;
-
-	if (!sonde_agent_is_wanted(hit->agent, event, bytes, size)) {
-		sonde_agent_pass_by(hit->agent, hit->index, event, bytes, size);
-		return;
-	}
-	sonde_agent_count(hit->agent, hit->index);
-	state = sonde_agent_state_of(hit->agent, event);
-	if (sonde_unlikely(!state))
-		sonde_agent_miss(hit->agent);
-	else
-		sonde_agent_append(hit->agent, state, bytes, size,
-				   &(struct sonde_stacks_from){
-					   .pc = hit->caller,
-					   .sp = hit->stack + 8,
-					   .fp = hit->fp,
-				   });
+	sonde_agent_append_from(state, bytes, SONDE_AGENT_INC(size),
+				&(struct sonde_stacks_from){
+					.pc = hit->caller,
+					.sp = hit->stack + 8,
+					.fp = hit->fp,
+				});
 }
 
-static inline void call_emit(const struct hit *hit, uint32_t event,
-			     const struct payload *p)
+static void call_emit_bytes(const struct hit *hit, uint32_t event,
+			    const uint8_t *bytes, uint32_t size)
 {
+	struct sonde_agent *agent = hit->agent;
+	uint32_t state;
+
+	if (!sonde_agent_is_wanted(agent, event, bytes, size)) {
+		sonde_agent_pass_by(agent, hit->index, event, bytes, size);
+		return;
+	}
+	sonde_agent_count(agent, hit->index);
+	state = sonde_agent_state_of(agent, event);
+	if (sonde_unlikely(!state))
+		sonde_agent_miss(agent);
+	else if (sonde_unlikely(state & SONDE_STATE_GENERIC ||
+				!agent->tid_offset || !sonde_agent_rseq()))
+		call_append_slowly(hit, state, bytes, size);
+	else
+		sonde_agent_append_block(state, bytes, SONDE_AGENT_INC(size));
+}
+
+/* What is read behind the payload is 0: nothing of the program's stack gets into
+ * the ring. */
+static inline void call_emit(const struct hit *hit, uint32_t event,
+			     struct payload *p)
+{
+	__builtin_memset(p->bytes + p->size, 0, -p->size & (CHUNK - 1));
 	call_emit_bytes(hit, event, p->bytes, p->size);
 }
 
 /* {a, caller} */
 static inline void emit_one(const struct hit *hit, uint32_t event, uint64_t a)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put8(&p, a);
 	put8(&p, hit->caller);
 	call_emit(hit, event, &p);
@@ -100,8 +128,9 @@ static inline void emit_one(const struct hit *hit, uint32_t event, uint64_t a)
 static inline void emit_two(const struct hit *hit, uint32_t event, uint64_t a,
 			    uint64_t b)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put8(&p, a);
 	put8(&p, b);
 	put8(&p, hit->caller);
@@ -112,8 +141,9 @@ static inline void emit_two(const struct hit *hit, uint32_t event, uint64_t a,
 static inline void emit_three(const struct hit *hit, uint32_t event, uint64_t a,
 			      uint64_t b, uint64_t c)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put8(&p, a);
 	put8(&p, b);
 	put8(&p, c);
@@ -125,8 +155,9 @@ static inline void emit_three(const struct hit *hit, uint32_t event, uint64_t a,
 static inline void emit_locked(const struct hit *hit, uint64_t mutex,
 			       uint64_t result)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put8(&p, mutex);
 	put4(&p, (uint32_t)result);
 	put8(&p, hit->caller);
@@ -137,8 +168,9 @@ static inline void emit_locked(const struct hit *hit, uint64_t mutex,
 static inline void emit_rwlock(const struct hit *hit, uint32_t event,
 			       uint64_t rwlock)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put8(&p, rwlock);
 	put1(&p, (uint8_t)hit->call->is_write);
 	put8(&p, hit->caller);
@@ -149,8 +181,9 @@ static inline void emit_rwlock(const struct hit *hit, uint32_t event,
 static inline void emit_rwlocked(const struct hit *hit, uint64_t rwlock,
 				 uint64_t result)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put8(&p, rwlock);
 	put1(&p, (uint8_t)hit->call->is_write);
 	put4(&p, (uint32_t)result);
@@ -162,8 +195,9 @@ static inline void emit_rwlocked(const struct hit *hit, uint64_t rwlock,
 static inline void emit_wake(const struct hit *hit, uint64_t cond,
 			     uint64_t mutex, uint64_t result)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put8(&p, cond);
 	put8(&p, mutex);
 	put4(&p, (uint32_t)result);
@@ -175,8 +209,9 @@ static inline void emit_wake(const struct hit *hit, uint64_t cond,
 static inline void emit_descriptor(const struct hit *hit, uint32_t event,
 				   uint64_t fd)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put4(&p, (uint32_t)fd);
 	put8(&p, hit->caller);
 	call_emit(hit, event, &p);
@@ -185,8 +220,9 @@ static inline void emit_descriptor(const struct hit *hit, uint32_t event,
 /* {fd, result, caller} */
 static inline void emit_done(const struct hit *hit, uint64_t fd, int64_t result)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put4(&p, (uint32_t)fd);
 	put4(&p, (uint32_t)result);
 	put8(&p, hit->caller);
@@ -196,8 +232,9 @@ static inline void emit_done(const struct hit *hit, uint64_t fd, int64_t result)
 /* {fd, size, caller} */
 static inline void emit_move(const struct hit *hit, uint64_t fd, uint64_t size)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put4(&p, (uint32_t)fd);
 	put8(&p, size);
 	put8(&p, hit->caller);
@@ -208,8 +245,9 @@ static inline void emit_move(const struct hit *hit, uint64_t fd, uint64_t size)
 static inline void emit_moved(const struct hit *hit, uint64_t fd, uint64_t size,
 			      int64_t result)
 {
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put4(&p, (uint32_t)fd);
 	put8(&p, size);
 	put8(&p, (uint64_t)result);
@@ -242,13 +280,47 @@ static inline void emit_open(const struct hit *hit, uint64_t dir, uint64_t name,
 
 /* ---- calls that have begun ---- */
 
+/* The thread's places up to the last that was ever taken; those behind are free.
+ */
+static inline uint32_t nr_used(const struct sonde_agent_thread *thread)
+{
+	uint32_t nr = sonde_load_relaxed(&thread->nr_used);
+
+	return nr < SONDE_AGENT_PENDING_MAX ? nr : SONDE_AGENT_PENDING_MAX;
+}
+
 static inline struct sonde_agent_pending *
 find_pending(struct sonde_agent_thread *thread, uint64_t stack)
 {
-	for (uint32_t i = 0; i < SONDE_AGENT_PENDING_MAX; i++)
+	uint32_t nr = nr_used(thread);
+
+	for (uint32_t i = 0; i < nr; i++)
 		if (sonde_load_relaxed(&thread->pending[i].stack) == stack)
 			return &thread->pending[i];
 	return 0;
+}
+
+/* The pending call whose return address is where the hit's is, or NULL. */
+static inline struct sonde_agent_pending *find_own(struct hit *hit)
+{
+	hit->thread = sonde_agent_thread(hit->agent);
+	return hit->thread ? find_pending(hit->thread, hit->stack) : 0;
+}
+
+/* One that was never taken, or, if there is none, that of another call, which is
+ * lost. */
+SONDE_COLD static struct sonde_agent_pending *
+take_another(struct sonde_agent *agent, struct sonde_agent_thread *thread)
+{
+	uint32_t nr = nr_used(thread);
+
+	if (nr < SONDE_AGENT_PENDING_MAX) {
+		/* A handler that comes in here may have raised it. */
+		(void)sonde_cmpxchg_acquire(&thread->nr_used, nr, nr + 1);
+		return &thread->pending[nr];
+	}
+	sonde_add_relaxed(&agent->calls_lost, 1);
+	return &thread->pending[thread->next++ % SONDE_AGENT_PENDING_MAX];
 }
 
 /* A place for a call whose return address is there. */
@@ -256,8 +328,9 @@ static inline struct sonde_agent_pending *
 take_pending(const struct hit *hit, struct sonde_agent_thread *thread)
 {
 	struct sonde_agent_pending *free_one = 0;
+	uint32_t nr = nr_used(thread);
 
-	for (uint32_t i = 0; i < SONDE_AGENT_PENDING_MAX; i++) {
+	for (uint32_t i = 0; i < nr; i++) {
 		uint64_t stack = sonde_load_relaxed(&thread->pending[i].stack);
 
 		if (stack == hit->stack) /* of a call that never returned */
@@ -265,11 +338,8 @@ take_pending(const struct hit *hit, struct sonde_agent_thread *thread)
 		if (!stack && !free_one)
 			free_one = &thread->pending[i];
 	}
-	if (sonde_unlikely(!free_one)) {
-		free_one = &thread->pending[thread->next++ %
-					    SONDE_AGENT_PENDING_MAX];
-		sonde_add_relaxed(&hit->agent->calls_lost, 1);
-	}
+	if (sonde_unlikely(!free_one))
+		free_one = take_another(hit->agent, thread);
 	/* First of all: a signal handler that comes in takes another. */
 	sonde_store_relaxed(&free_one->stack, hit->stack);
 	return free_one;
@@ -279,7 +349,8 @@ take_pending(const struct hit *hit, struct sonde_agent_thread *thread)
 static inline void call_begin(const struct hit *hit, uint64_t a, uint64_t b,
 			      uint64_t c)
 {
-	struct sonde_agent_thread *thread = sonde_agent_thread(hit->agent);
+	struct sonde_agent_thread *thread =
+		hit->thread ? hit->thread : sonde_agent_thread(hit->agent);
 	struct sonde_agent_pending *pending;
 
 	if (sonde_unlikely(!thread)) {
@@ -294,18 +365,16 @@ static inline void call_begin(const struct hit *hit, uint64_t a, uint64_t b,
 	pending->arguments[0] = a;
 	pending->arguments[1] = b;
 	pending->arguments[2] = c;
-	pending->call = (uint64_t)(hit->call - hit->agent->calls);
+	pending->call = hit->call_index;
 }
 
 /* ---- which calls count ---- */
 
 /* A jump from a function that is hooked goes on with that one's call, and one
  * from where it is to be passed over is none. */
-SONDE_COLD static bool is_jumped_to(const struct hit *hit)
+static inline bool is_jumped_to(struct hit *hit)
 {
-	struct sonde_agent_thread *thread = sonde_agent_thread(hit->agent);
-	struct sonde_agent_pending *pending =
-		thread ? find_pending(thread, hit->stack) : 0;
+	struct sonde_agent_pending *pending = find_own(hit);
 	const struct sonde_agent_call *its;
 
 	if (!pending)
@@ -337,7 +406,7 @@ static bool call_is_direct(const struct sonde_agent_call *call, uint64_t caller)
 	return false;
 }
 
-static inline bool is_inner(const struct hit *hit)
+static inline bool is_inner(struct hit *hit)
 {
 	const struct sonde_agent_call *call = hit->call;
 	uint64_t caller = hit->caller;
@@ -353,7 +422,7 @@ static inline bool is_inner(const struct hit *hit)
 	if (sonde_unlikely(caller - (uint64_t)(uintptr_t)sonde_image_start <
 			   (uint64_t)(sonde_image_data - sonde_image_start)))
 		return true;
-	return sonde_unlikely(call->is_jumped_to) && is_jumped_to(hit);
+	return call->is_jumped_to && is_jumped_to(hit);
 }
 
 /* ---- entries ---- */
@@ -458,22 +527,14 @@ static void enter_io(const struct hit *hit)
 	call_begin(hit, r->rdi, size, 0);
 }
 
-static bool enter(const struct hit *hit)
+/* Calls of other kinds than enter() has. */
+static __attribute__((noinline)) bool enter_another(const struct hit *hit)
 {
 	const struct sonde_agent_call *call = hit->call;
 	const struct sonde_agent_call_registers *r = hit->r;
 	bool is_mutex = call->kind == SONDE_AGENT_CALL_MUTEX_LOCK;
 
-	if (is_inner(hit))
-		return false;
 	switch ((enum sonde_agent_call_kind)call->kind) {
-	case SONDE_AGENT_CALL_FREE:
-		if (r->rdi)
-			emit_one(hit, call->event, r->rdi);
-		return false;
-	case SONDE_AGENT_CALL_UNLOCK:
-		emit_one(hit, call->event, r->rdi);
-		return false;
 	case SONDE_AGENT_CALL_REALLOC:
 	case SONDE_AGENT_CALL_COND_WAIT:
 		emit_two(hit, call->event_before, r->rdi, r->rsi);
@@ -483,6 +544,8 @@ static bool enter(const struct hit *hit)
 		if (try_first(hit, is_mutex))
 			return true;
 		break;
+	case SONDE_AGENT_CALL_FREE:
+	case SONDE_AGENT_CALL_UNLOCK:
 	case SONDE_AGENT_CALL_MALLOC:
 	case SONDE_AGENT_CALL_CALLOC:
 	case SONDE_AGENT_CALL_MEMALIGN:
@@ -502,6 +565,25 @@ static bool enter(const struct hit *hit)
 		return false;
 	}
 	call_begin(hit, r->rdi, r->rsi, r->rdx);
+	return false;
+}
+
+/* The calls that programs make most are to cost the least. */
+static inline bool enter(struct hit *hit)
+{
+	const struct sonde_agent_call *call = hit->call;
+	uint32_t kind = call->kind;
+
+	if (is_inner(hit))
+		return false;
+	if (kind == SONDE_AGENT_CALL_FREE || kind == SONDE_AGENT_CALL_UNLOCK) {
+		if (hit->r->rdi || kind == SONDE_AGENT_CALL_UNLOCK)
+			emit_one(hit, call->event, hit->r->rdi);
+		return false;
+	}
+	if (kind != SONDE_AGENT_CALL_MALLOC)
+		return enter_another(hit);
+	call_begin(hit, hit->r->rdi, 0, 0);
 	return false;
 }
 
@@ -604,9 +686,7 @@ static void tell_end(const struct hit *hit, const uint64_t *a, uint64_t result)
 
 static void call_leave(struct hit *hit, const struct sonde_agent_probe *probe)
 {
-	struct sonde_agent_thread *thread = sonde_agent_thread(hit->agent);
-	struct sonde_agent_pending *pending =
-		thread ? find_pending(thread, hit->stack) : 0;
+	struct sonde_agent_pending *pending = find_own(hit);
 	struct sonde_agent_pending was;
 
 	if (!pending)
@@ -619,6 +699,7 @@ static void call_leave(struct hit *hit, const struct sonde_agent_probe *probe)
 		return;
 	}
 	hit->call = &hit->agent->calls[was.call];
+	hit->call_index = was.call;
 	hit->caller = was.caller;
 	hit->fp = was.fp;
 	tell_end(hit, was.arguments,
@@ -632,8 +713,9 @@ static inline void begin_by_rule(void *ctx, uint64_t function, uint64_t begin,
 				 uint32_t left_out)
 {
 	const struct hit *hit = ctx;
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put8(&p, function);
 	put8(&p, begin);
 	put4(&p, left_out);
@@ -643,8 +725,9 @@ static inline void begin_by_rule(void *ctx, uint64_t function, uint64_t begin,
 static inline void end_by_rule(void *ctx, uint64_t function, uint32_t left_out)
 {
 	const struct hit *hit = ctx;
-	struct payload p = { .size = 0 };
+	struct payload p;
 
+	p.size = 0;
 	put8(&p, function);
 	put4(&p, left_out);
 	call_emit(hit, hit->agent->event_end, &p);
@@ -673,33 +756,38 @@ static void tell_by_rule(struct hit *hit, const struct sonde_agent_probe *probe)
 
 /* ---- all hits ---- */
 
-/* Of an allocation, a lock, or a function under a rule. */
-__attribute__((noinline)) static bool
+/* Of an allocation or a lock, where it begins. */
+static __attribute__((noinline)) bool
+call_entered(struct sonde_agent *agent, uint64_t index,
+	     const struct sonde_agent_probe *probe,
+	     struct sonde_agent_call_registers *r)
+{
+	struct hit hit = HIT(agent, index, probe, r);
+
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the stack's */
+	hit.caller = *(const uint64_t *)(uintptr_t)hit.stack;
+	return enter(&hit);
+}
+
+/* Of one of those that returns, one that is to be passed over, or a function
+ * under a rule. */
+static __attribute__((noinline)) bool
 call_other(struct sonde_agent *agent, uint64_t index,
 	   const struct sonde_agent_probe *probe,
 	   struct sonde_agent_call_registers *r)
 {
-	struct hit hit = {
-		.agent = agent,
-		.index = index,
-		.call = &agent->calls[probe->call],
-		.r = r,
-		.stack = r->rsp + probe->frame,
-		.fp = r->rbp,
-	};
+	struct hit hit = HIT(agent, index, probe, r);
 
-	if (probe->role >= SONDE_AGENT_ROLE_BEGIN) {
-		tell_by_rule(&hit, probe);
-		return false;
-	}
 	if (probe->role == SONDE_AGENT_ROLE_EXIT) {
 		call_leave(&hit, probe);
 		return false;
 	}
+	if (probe->role >= SONDE_AGENT_ROLE_BEGIN) {
+		tell_by_rule(&hit, probe);
+		return false;
+	}
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the stack's */
 	hit.caller = *(const uint64_t *)(uintptr_t)hit.stack;
-	if (probe->role == SONDE_AGENT_ROLE_ENTRY)
-		return enter(&hit);
 	call_begin(&hit, 0, 0, 0); /* PASS */
 	return false;
 }
@@ -725,19 +813,14 @@ tell_function_slowly(uint32_t state, const struct sonde_agent_probe *probe,
 	/* NOLINTEND(performance-no-int-to-ptr) */
 }
 
-/* A function's entry or exit, {function}, comes first: it is to cost as little
- * as it can. */
-bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
+/* A function's entry or exit, {function}. */
+static __attribute__((noinline)) bool
+call_function(struct sonde_agent *agent, uint64_t index,
+	      const struct sonde_agent_probe *probe,
+	      struct sonde_agent_call_registers *r)
 {
-	struct sonde_agent *agent = sonde_agent_self;
-	const struct sonde_agent_probe *probe = &agent->probes[index];
 	uint32_t state;
 
-	if (!sonde_agent_is_on(agent, probe))
-		return false;
-	if (probe->role < SONDE_AGENT_ROLE_BEGIN ||
-	    sonde_unlikely(agent->rule.is_on))
-		return call_other(agent, index, probe, r);
 	if (!sonde_agent_is_wanted(agent, probe->event,
 				   (const uint8_t *)&probe->function,
 				   sizeof(probe->function))) {
@@ -757,4 +840,20 @@ bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 		sonde_agent_append_word(state, probe->function,
 					SONDE_AGENT_INC(8));
 	return false;
+}
+
+/* Which of them is chosen before any register is saved. */
+bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
+{
+	struct sonde_agent *agent = sonde_agent_self;
+	const struct sonde_agent_probe *probe = &agent->probes[index];
+
+	if (!sonde_agent_is_on(agent, probe))
+		return false;
+	if (probe->role == SONDE_AGENT_ROLE_ENTRY)
+		return call_entered(agent, index, probe, r);
+	if (probe->role < SONDE_AGENT_ROLE_BEGIN ||
+	    sonde_unlikely(agent->rule.is_on))
+		return call_other(agent, index, probe, r);
+	return call_function(agent, index, probe, r);
 }

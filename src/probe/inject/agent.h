@@ -224,7 +224,11 @@ struct sonde_agent_thread {
 	uint32_t tid;
 	uint32_t next; /* to be given up when all are taken */
 	struct sonde_agent_pending pending[SONDE_AGENT_PENDING_MAX];
-	uint64_t reserved[5];
+	/* How many of them were ever taken; it is raised before one is, and
+	 * never lowered: those behind are free. */
+	uint32_t nr_used;
+	uint32_t reserved0;
+	uint64_t reserved[4];
 };
 
 /* A condition over a record's payload (source/condition.h); places in plans[].
