@@ -315,7 +315,8 @@ take_another(struct sonde_agent *agent, struct sonde_agent_thread *thread)
 	uint32_t nr = nr_used(thread);
 
 	if (nr < SONDE_AGENT_PENDING_MAX) {
-		/* A handler that comes in here may have raised it. */
+		/* A handler that comes in here may have raised it. Pairs with
+		 * nothing: only the thread itself changes it. */
 		(void)sonde_cmpxchg_acquire(&thread->nr_used, nr, nr + 1);
 		return &thread->pending[nr];
 	}
