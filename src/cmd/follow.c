@@ -22,8 +22,8 @@
 #include "cmd/recording.h"
 #include "reader/follow.h"
 
-#define READ_US     10000
-#define HOLD_NS     UINT64_C(40000000) /* four rounds of the recorder */
+#define READ_US     5000
+#define HOLD_NS     UINT64_C(30000000) /* six rounds of the recorder */
 #define FREE_BYTES  ((uint64_t)1 << 20)
 #define SCRATCH_DIR "/tmp"
 

@@ -20,7 +20,7 @@
 #include "cmd/cmd.h"
 #include "session/options.h"
 
-#define SONDE_FOLLOW_LOOK_MS 20
+#define SONDE_FOLLOW_LOOK_MS 10
 
 struct sonde_follow;
 
