@@ -6,6 +6,11 @@
  * vector registers to be kept, and the functions that are hooked have no
  * arguments in vector registers. General registers are all kept: a caller
  * in the same library may know which ones a function leaves alone.
+ *
+ * ZF on return says where the pad goes on: set, with the function; clear, back
+ * to the function's caller. It is the pad that returns there, since each return
+ * of ours answers a call: one that does not is predicted wrongly, and so are
+ * those after it.
  */
 	.set RAX, 0
 	.set RCX, 8
@@ -20,7 +25,7 @@
 	.set RBP, 80
 	.set FRAME, 88
 	.set INDEX, FRAME + 8
-	.set BELOW, FRAME + 144
+	.set BELOW, FRAME + 144 /* the stack pointer of the probed place */
 
 	.text
 	.globl sonde_agent_call_thunk
@@ -56,11 +61,7 @@ sonde_agent_call_thunk:
 	movq R11(%rsp), %r11
 	testb %cl, %cl
 	movq RCX(%rsp), %rcx
-	jnz 1f
 	leaq FRAME(%rsp), %rsp
-	ret
-	/* back to the caller of the function */
-1:	leaq BELOW(%rsp), %rsp
 	ret
 	.size sonde_agent_call_thunk, . - sonde_agent_call_thunk
 

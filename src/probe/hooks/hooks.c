@@ -548,6 +548,30 @@ static void leave_out_traps(struct hooked *hooked, const uint32_t *probes)
 	(void)sonde_probes_remove_all(hooked->probes, out, nr_out);
 }
 
+/* What the agent calls itself it calls behind the probe there: a hit that is none
+ * costs as much as one that is. */
+static void call_behind_probes(struct hooked *hooked, const uint32_t *probes)
+{
+	const struct sonde_hooks_plan *plan = hooked->plan;
+	struct sonde_agent *agent = sonde_process_agent(hooked->process);
+
+	for (size_t n = 0; n < plan->nr_specs; n++) {
+		struct sonde_probe_facts facts;
+		uint64_t address;
+		uint64_t behind;
+		bool exact;
+
+		if (plan->specs[n].role != SONDE_AGENT_ROLE_ENTRY ||
+		    sonde_probes_facts(hooked->probes, probes[n], &facts) ||
+		    !sonde_probes_in_pad(hooked->probes, facts.pad, &address,
+					 &exact, &behind))
+			continue;
+		for (size_t i = 1; i < plan->nr_calls; i++)
+			if (plan->agent_calls[i].helper == address)
+				agent->calls[i].helper = behind;
+	}
+}
+
 /* Those of allocations and locks. */
 static int put_calls(struct hooked *hooked, struct sonde_process_error *error)
 {
@@ -563,6 +587,7 @@ static int put_calls(struct hooked *hooked, struct sonde_process_error *error)
 	if (rc)
 		return rc;
 	leave_out_traps(hooked, probes);
+	call_behind_probes(hooked, probes);
 	for (size_t i = 1; i < plan->nr_calls; i++)
 		nr_left += !plan->calls[i].is_out;
 	if (nr_left)

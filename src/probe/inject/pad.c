@@ -338,7 +338,8 @@ static void pad_put_condition(struct work *w, size_t k)
 
 /* ---- hits ---- */
 
-/* The program's registers and flags are in place, rsp is below the red zone. */
+/* The program's registers and flags are in place, rsp is below the red zone. Of
+ * a call, ZF says whether the function is passed over (call_thunk_x86_64.S). */
 static void put_hit(struct work *w, size_t k)
 {
 	PUT(w, 0x68); /* push $index */
@@ -346,6 +347,8 @@ static void put_hit(struct work *w, size_t k)
 	PUT(w, 0xff, 0x15); /* call *thunk(%rip) */
 	put_to(w, LABEL_THUNK, w->request->probes[k].is_call);
 	PUT(w, 0x48, 0x8d, 0xa4, 0x24, 0x88, 0, 0, 0); /* lea 136(%rsp),%rsp */
+	if (w->request->probes[k].is_call)
+		PUT(w, 0x74, 0x01, 0xc3); /* je 1f; ret; 1: */
 }
 
 static void put_break(struct work *w, size_t k)
