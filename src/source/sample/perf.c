@@ -34,7 +34,8 @@ static struct perf_event_attr perf_attr(const struct sonde_perf_config *config)
 		.sample_freq = config->hz,
 		.freq = config->hz != 0,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			       PERF_SAMPLE_CALLCHAIN,
+			       PERF_SAMPLE_CALLCHAIN |
+			       (config->has_ids ? PERF_SAMPLE_ID : 0u),
 		.sample_max_stack = SONDE_STACKS_DEPTH_MAX,
 		.disabled = 1,
 		.inherit = config->pid >= 0,
@@ -115,13 +116,32 @@ void sonde_perf_close(struct sonde_perf_ring *ring)
 	ring->fd = -1;
 }
 
-void sonde_perf_switch(struct sonde_perf_ring *ring, bool on)
+void sonde_perf_switch_event(int fd, bool on)
 {
 	/* It can't fail of an event that is open. */
+	(void)ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void sonde_perf_switch(struct sonde_perf_ring *ring, bool on)
+{
 	if (ring->fd >= 0)
-		(void)ioctl(ring->fd,
-			    on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
-			    0);
+		sonde_perf_switch_event(ring->fd, on);
+}
+
+int sonde_perf_add(const struct sonde_perf_ring *ring,
+		   const struct sonde_perf_config *config, uint64_t *ret_id)
+{
+	int fd = perf_event_open(config);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	if (!ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) &&
+	    !ioctl(fd, PERF_EVENT_IOC_ID, ret_id))
+		return fd;
+	rc = -errno;
+	(void)close(fd); /* it was never on */
+	return rc;
 }
 
 static void perf_copy(const struct sonde_perf_ring *ring, uint64_t at, void *to,
@@ -137,7 +157,7 @@ static void perf_copy(const struct sonde_perf_ring *ring, uint64_t at, void *to,
 	memcpy((uint8_t *)to + first, data, size - first);
 }
 
-const void *sonde_perf_next(struct sonde_perf_ring *ring, size_t *ret_size)
+void *sonde_perf_next(struct sonde_perf_ring *ring, size_t *ret_size)
 {
 	struct perf_event_mmap_page *page = ring->map;
 	struct perf_event_header head;

@@ -33,6 +33,7 @@ struct sonde_perf_config {
 	pid_t pid;      /* it, and what it starts from then on; -1: everybody */
 	uint32_t hz;    /* 0: no samples, only what names need */
 	bool no_kernel; /* not while a thread is in the kernel */
+	bool has_ids;   /* records say whose they are: sonde_perf_take_id() */
 };
 
 struct sonde_perf_ring {
@@ -49,11 +50,17 @@ int sonde_perf_open(struct sonde_perf_ring *ring,
 void sonde_perf_close(struct sonde_perf_ring *ring);
 void sonde_perf_switch(struct sonde_perf_ring *ring, bool on);
 
+/* An event without a ring of its own: its records go to that one, of the same CPU.
+ * Off; a descriptor for close(), or -errno. */
+int sonde_perf_add(const struct sonde_perf_ring *ring,
+		   const struct sonde_perf_config *config, uint64_t *ret_id);
+void sonde_perf_switch_event(int fd, bool on);
+
 /* Whether this user may have such an event at all. 0 or -errno. */
 int sonde_perf_try(const struct sonde_perf_config *config);
 
 /* The next record, a copy, until the next call; NULL: there is none by now. */
-const void *sonde_perf_next(struct sonde_perf_ring *ring, size_t *ret_size);
+void *sonde_perf_next(struct sonde_perf_ring *ring, size_t *ret_size);
 
 /* ---- records ---- */
 
@@ -77,6 +84,11 @@ struct sonde_perf_record {
 	uint8_t build_id[SONDE_PERF_BUILD_ID_MAX];
 	uint32_t build_id_bytes; /* 0: it has none */
 };
+
+/* Of a record of an event with ids, the event's; of an event that was inherited, that
+ * of the one it comes from. *size bytes are left at `record`, as of one without ids.
+ * False: there is none. */
+bool sonde_perf_take_id(void *record, size_t *size, uint64_t *ret_id);
 
 /* False: it makes no sense. */
 bool sonde_perf_parse(const void *record, size_t size,

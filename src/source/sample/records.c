@@ -164,6 +164,30 @@ static bool perf_parse_other(const struct perf_event_header *head, size_t size,
 	}
 }
 
+/* In samples it is behind the time, in others the last word. */
+bool sonde_perf_take_id(void *record, size_t *size, uint64_t *ret_id)
+{
+	const size_t id_bytes = sizeof(*ret_id);
+	struct perf_event_header head;
+	uint8_t *at = record;
+	size_t offset;
+
+	if (*size < sizeof(head) + sizeof(struct perf_tail) + id_bytes)
+		return false;
+	memcpy(&head, record, sizeof(head));
+	if (head.size != *size)
+		return false;
+	*size -= id_bytes;
+	offset = head.type == PERF_RECORD_SAMPLE ?
+			 sizeof(head) + offsetof(struct perf_sample, nr) :
+			 *size;
+	memcpy(ret_id, at + offset, id_bytes);
+	memmove(at + offset, at + offset + id_bytes, *size - offset);
+	head.size = (uint16_t)*size;
+	memcpy(record, &head, sizeof(head));
+	return true;
+}
+
 bool sonde_perf_parse(const void *record, size_t size,
 		      struct sonde_perf_record *ret_record)
 {

@@ -277,6 +277,64 @@ static void a_size_that_is_not_the_heads_is_refused(void **state)
 	assert_false(sonde_perf_parse(made.bytes, 4, &record));
 }
 
+static void a_sample_without_its_id_is_as_others(void **state)
+{
+	const uint64_t nr[] = { 2, (uint64_t)PERF_CONTEXT_USER, 0x1000 };
+	const uint64_t given = 77;
+	struct sonde_perf_record record;
+	struct made made;
+	uint64_t id = 0;
+
+	(void)state;
+	begin(&made, PERF_RECORD_SAMPLE, 0);
+	add_who(&made);
+	add(&made, &given, sizeof(given));
+	add(&made, nr, sizeof(nr));
+	made.head.size = (uint16_t)made.size;
+	assert_true(sonde_perf_take_id(made.bytes, &made.size, &id));
+	assert_int_equal(id, given);
+	assert_true(sonde_perf_parse(made.bytes, made.size, &record));
+	assert_int_equal(record.tid, 8);
+	assert_int_equal(record.ns, 99);
+	assert_int_equal(record.chain.nr, 1);
+	assert_int_equal(record.chain.frames[0], 0x1000 | SONDE_FRAME_EXACT);
+}
+
+static void another_record_has_its_id_at_its_end(void **state)
+{
+	const uint64_t lost[] = { 1, 5 };
+	const uint64_t given = 77;
+	struct sonde_perf_record record;
+	struct made made;
+	uint64_t id = 0;
+
+	(void)state;
+	begin(&made, PERF_RECORD_LOST, 0);
+	add(&made, lost, sizeof(lost));
+	add_who(&made);
+	add(&made, &given, sizeof(given));
+	made.head.size = (uint16_t)made.size;
+	assert_true(sonde_perf_take_id(made.bytes, &made.size, &id));
+	assert_int_equal(id, given);
+	assert_true(sonde_perf_parse(made.bytes, made.size, &record));
+	assert_int_equal(record.kind, SONDE_PERF_LOST);
+	assert_int_equal(record.lost, 5);
+	assert_int_equal(record.ns, 99);
+}
+
+static void a_record_too_short_for_an_id_has_none(void **state)
+{
+	struct made made;
+	uint64_t id;
+
+	(void)state;
+	begin(&made, PERF_RECORD_SAMPLE, 0);
+	add_who(&made);
+	made.head.size = (uint16_t)made.size;
+	assert_false(sonde_perf_take_id(made.bytes, &made.size, &id));
+	assert_int_equal(made.size, made.head.size);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +350,9 @@ int main(void)
 		cmocka_unit_test(an_exec_begins_with_nothing),
 		cmocka_unit_test(losses_are_told),
 		cmocka_unit_test(a_size_that_is_not_the_heads_is_refused),
+		cmocka_unit_test(a_sample_without_its_id_is_as_others),
+		cmocka_unit_test(another_record_has_its_id_at_its_end),
+		cmocka_unit_test(a_record_too_short_for_an_id_has_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
