@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/number.h"
 #include "base/port.h"
 #include "base/time.h"
@@ -39,6 +40,7 @@ struct settled {
 	uint64_t start;
 	int rc;
 	bool was_found; /* it has an arena, which was not taken */
+	bool is_sampled;
 };
 
 struct sonde_attach {
@@ -51,6 +53,12 @@ struct sonde_attach {
 		pid_t pid;
 		uint64_t until_ns;
 	} expected[EXPECTED_MAX];
+	/* Those that are sampled; held if nobody is waited for, and the end of
+	 * the last is the recording's. */
+	struct sonde_peer *sampled;
+	size_t nr_sampled, sampled_room;
+	uint32_t nr_unsampled;
+	char why_unsampled[SONDE_ATTACH_TEXT]; /* the last of them */
 	uint32_t nr_settled; /* may exceed SETTLED_MAX: the oldest are gone */
 	struct settled settled[SETTLED_MAX];
 };
@@ -150,19 +158,14 @@ static struct settled *find_settled(struct sonde_attach *attach, pid_t pid)
 	return NULL;
 }
 
-static void settle(struct sonde_attach *attach, pid_t pid, int rc,
-		   bool was_found)
+static void settle(struct sonde_attach *attach, const struct settled *now)
 {
-	struct settled *settled = find_settled(attach, pid);
+	struct settled *settled = find_settled(attach, now->pid);
 
 	if (!settled)
 		settled = &attach->settled[attach->nr_settled++ % SETTLED_MAX];
-	*settled = (struct settled){
-		.pid = pid,
-		.start = sonde_process_start(pid),
-		.rc = rc,
-		.was_found = was_found,
-	};
+	*settled = *now;
+	settled->start = sonde_process_start(now->pid);
 }
 
 static int hold(pid_t pid, struct sonde_peer *ret_who)
@@ -196,34 +199,80 @@ static int hook_into(struct sonde_attach *attach, struct sonde_peer *who)
 	return rc == -ESRCH && !sonde_peer_has_ended(who) ? -EIO : rc;
 }
 
+/* Takes over `who`, to be held or not. */
+static void hold_sampled(struct sonde_attach *attach, struct sonde_peer *who)
+{
+	if (!sonde_attach_waits(attach) &&
+	    !SONDE_GROW(attach->sampled, attach->nr_sampled,
+			attach->sampled_room))
+		attach->sampled[attach->nr_sampled++] = *who;
+	else
+		sonde_peer_release(who);
+}
+
+/* Whether it is sampled from now on. `rc` is what came of its arena. */
+static bool meet_sampling(struct sonde_attach *attach, pid_t pid, int rc)
+{
+	const struct sonde_attach_config *config = &attach->config;
+	bool is_taken = !rc || rc == -EALREADY;
+	struct sonde_peer who;
+	int error;
+
+	if (!config->sample || hold(pid, &who))
+		return false;
+	error = config->sample(config->ctx, pid, is_taken,
+			       attach->why_unsampled,
+			       sizeof(attach->why_unsampled));
+	if (!error)
+		hold_sampled(attach, &who);
+	else
+		sonde_peer_release(&who);
+	attach->nr_unsampled += error && error != -ESRCH;
+	return !error;
+}
+
+/* What comes of it: its arena, or hooks. */
+static int meet_arena(struct sonde_attach *attach, pid_t pid,
+		      bool *ret_was_found)
+{
+	struct sonde_peer who;
+	int fd = -1;
+	int rc = hold(pid, &who);
+
+	if (rc)
+		return rc;
+	if (attach->config.hook) {
+		rc = hook_into(attach, &who);
+	} else {
+		rc = sonde_find_arena(pid, &fd);
+		*ret_was_found = !rc;
+		rc = take_arena(attach, &who, rc, fd);
+		*ret_was_found &= rc != -ENOENT && rc != -ESRCH;
+	}
+	sonde_peer_release(&who);
+	return rc;
+}
+
 static void meet(struct sonde_attach *attach, pid_t pid)
 {
-	struct settled *known = find_settled(attach, pid);
-	struct sonde_peer who;
-	bool was_found = false;
-	int fd = -1;
-	int rc;
+	const struct settled *known = find_settled(attach, pid);
+	struct settled now = { .pid = pid };
 
 	/* It may execute another program, which has an arena. */
 	if (known && known->rc != -ENOENT && known->rc != -ENODATA)
 		return;
-	rc = hold(pid, &who);
-	if (!rc && attach->config.hook) {
-		rc = hook_into(attach, &who);
-		sonde_peer_release(&who);
-	} else if (!rc) {
-		rc = sonde_find_arena(pid, &fd);
-		was_found = !rc;
-		rc = take_arena(attach, &who, rc, fd);
-		was_found &= rc != -ENOENT && rc != -ESRCH;
-		sonde_peer_release(&who);
+	now.is_sampled = known && known->is_sampled;
+	now.rc = meet_arena(attach, pid, &now.was_found);
+	if (now.rc == -ESRCH)
+		return;
+	attach->nr_came += !now.rc;
+	if (!now.is_sampled && meet_sampling(attach, pid, now.rc)) {
+		now.is_sampled = true;
+		attach->nr_came += now.rc && now.rc != -EALREADY;
 	}
-	if (rc == -EALREADY)
-		rc = 0; /* a child by fork */
-	else if (!rc)
-		attach->nr_came++;
-	if (rc != -ESRCH)
-		settle(attach, pid, rc, was_found);
+	if (now.rc == -EALREADY)
+		now.rc = 0; /* a child by fork */
+	settle(attach, &now);
 }
 
 uint32_t sonde_attach_look(struct sonde_attach *attach)
@@ -366,8 +415,11 @@ static void explain(const struct sonde_attach *attach,
 	char name[SONDE_COMM_SIZE];
 
 	sonde_process_name(settled->pid, name);
-	if (attach->config.hook && settled->rc != -ESRCH &&
-	    !is_anothers(settled))
+	if (attach->config.sample && *attach->why_unsampled &&
+	    !settled->was_found)
+		(void)snprintf(text, size, "%s", attach->why_unsampled);
+	else if (attach->config.hook && settled->rc != -ESRCH &&
+		 !is_anothers(settled))
 		(void)snprintf(text, size, "%s",
 			       attach->config.why_not(attach->config.ctx,
 						      settled->pid));
@@ -382,6 +434,14 @@ static void explain(const struct sonde_attach *attach,
 				settled->rc,
 			settled->pid, name, sonde_process_uid(settled->pid),
 			text, size);
+}
+
+bool sonde_attach_samples(const struct sonde_attach *attach)
+{
+	for (size_t i = 0; i < attach->nr_sampled; i++)
+		if (!sonde_peer_has_ended(&attach->sampled[i]))
+			return true;
+	return false;
 }
 
 bool sonde_attach_waits(const struct sonde_attach *attach)
@@ -407,7 +467,7 @@ static bool first_refused(struct sonde_attach *attach, char *text, size_t size)
 		if (!is_pid(options->whom[i]))
 			continue;
 		settled = find_settled(attach, pid);
-		if (settled && !settled->rc)
+		if (settled && (!settled->rc || settled->is_sampled))
 			continue;
 		if (!settled && sonde_process_start(pid))
 			(void)snprintf(text, size,
@@ -452,6 +512,11 @@ void sonde_attach_tell(const struct sonde_attach *attach,
 				   "looked into: run as their user, or as root "
 				   "(CAP_SYS_PTRACE)",
 				   nr_denied);
+	if (attach->nr_unsampled)
+		sonde_summary_note(summary,
+				   "%u processes that were meant are not "
+				   "sampled; the last: %s",
+				   attach->nr_unsampled, attach->why_unsampled);
 }
 
 /* ---- life ---- */
@@ -498,5 +563,9 @@ int sonde_attach_new(const struct sonde_attach_config *config, char *error,
 
 void sonde_attach_free(struct sonde_attach *attach)
 {
+	for (size_t i = 0; attach && i < attach->nr_sampled; i++)
+		sonde_peer_release(&attach->sampled[i]);
+	if (attach)
+		free(attach->sampled);
 	free(attach);
 }

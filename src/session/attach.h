@@ -42,6 +42,12 @@ struct sonde_attach_config {
 	const char *(*why)(
 		int error); /* a constant text: why it wasn't taken */
 	/*
+	 * NULL, or, besides: it is sampled from now on, whether it has an arena or
+	 * not (`is_taken`). 0, -ESRCH, or -errno with one line in `why`.
+	 */
+	int (*sample)(void *ctx, pid_t pid, bool is_taken, char *why,
+		      size_t size);
+	/*
 	 * Or, in place of all that: makes events in the process (session/front.h).
 	 * 0 or -errno, and then `why_not` gives one line, until the next call.
 	 */
@@ -77,6 +83,9 @@ bool sonde_attach_is_hopeless(struct sonde_attach *attach, char *text,
 
 /* Whether processes that start later may be meant: not if all was numbers. */
 bool sonde_attach_waits(const struct sonde_attach *attach);
+
+/* Whether a process that is sampled runs still; known only if nobody is waited for. */
+bool sonde_attach_samples(const struct sonde_attach *attach);
 
 /* At the end: who was meant, and could not be recorded. */
 void sonde_attach_tell(const struct sonde_attach *attach,

@@ -80,7 +80,9 @@ static int check_attach(const struct sonde_session_config *config,
 			    "--locks, --io and --functions put into others; "
 			    "of one that runs with its own tracepoints, record "
 			    "all and give --filter to sonde print");
-	if (config->kernel.rules && !config->kernel.whole_machine)
+	if (config->kernel.rules && !config->kernel.whole_machine &&
+	    (config->kernel.rules->nr || config->kernel.nr_probes ||
+	     !config->kernel.sample_hz))
 		return fail(complaint,
 			    "-k with -p records the kernel events of all of "
 			    "the machine: add --all");

@@ -211,4 +211,12 @@ sonde_session_has_programs(const struct sonde_session_config *config)
 	return config->has_program || config->attaches || config->lets_in;
 }
 
+/* Whether what runs already is sampled: processes that attach, and not all. */
+static inline bool
+sonde_session_samples_running(const struct sonde_session_config *config)
+{
+	return config->attaches && config->kernel.sample_hz &&
+	       !config->kernel.whole_machine;
+}
+
 #endif /* SESSION_CONFIG_H */

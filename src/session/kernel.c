@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/number.h"
 #include "base/time.h"
 #include "ctf/place.h"
@@ -42,6 +43,9 @@ struct sonde_session_kernel {
 	bool started;
 	bool has_symbols; /* they were asked for, and are recorded */
 	pid_t root;       /* the program's process; 0: none */
+	/* Those that joined, until there is a trace to say what they are. */
+	pid_t *joined;
+	size_t nr_joined, joined_room;
 	/* What it has mapped, if it doesn't say hello, is looked for: when it
 	 * has executed, and once more when its libraries are there. */
 	uint32_t nr_looks;
@@ -134,6 +138,15 @@ static bool may_have_stacks(const struct sonde_session_config *config)
 	return config->mode == SONDE_DISCARD && !config->rotates;
 }
 
+static enum sonde_source_scope
+session_kernel_scope(const struct sonde_session_config *config)
+{
+	if (config->kernel.whole_machine)
+		return SONDE_SOURCE_MACHINE;
+	return sonde_session_samples_running(config) ? SONDE_SOURCE_JOINED :
+						       SONDE_SOURCE_TREE;
+}
+
 static void describe_config(const struct sonde_session_kernel_setup *setup,
 			    struct sonde_source_config *ret_config)
 {
@@ -143,8 +156,7 @@ static void describe_config(const struct sonde_session_kernel_setup *setup,
 	*ret_config = (struct sonde_source_config){
 		.rules = config->rules,
 		.explain = sonde_doctor_explain,
-		.scope = config->whole_machine ? SONDE_SOURCE_MACHINE :
-						 SONDE_SOURCE_TREE,
+		.scope = session_kernel_scope(setup->config),
 		.mode = setup->config->mode,
 		.memory_bytes = config->memory_bytes,
 		.subbuf_bytes = setup->config->subbuf_bytes,
@@ -541,7 +553,10 @@ static void introduce(struct sonde_session_kernel *kernel)
 	session_kernel_set_number(sonde_session_output(kernel->session,
 						       SONDE_CTF_KERNEL),
 				  ROOT_ENTRY, kernel->root);
-	dump(kernel, dump_root(kernel), false);
+	for (size_t i = 0; i < kernel->nr_joined; i++)
+		dump(kernel, kernel->joined[i], i > 0);
+	if (!sonde_session_samples_running(kernel->setup.config))
+		dump(kernel, dump_root(kernel), false);
 }
 
 void sonde_session_kernel_turned(struct sonde_session_kernel *kernel)
@@ -563,6 +578,27 @@ int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
 	kernel->root = root;
 	introduce(kernel);
 	return 0;
+}
+
+int sonde_session_kernel_join(struct sonde_session_kernel *kernel, pid_t pid,
+			      struct sonde_source_error *error)
+{
+	int rc = 0;
+
+	if (!kernel->started &&
+	    SONDE_GROW(kernel->joined, kernel->nr_joined, kernel->joined_room))
+		return sonde_source_fail(error, -ENOMEM, "no memory left");
+	for (uint32_t i = 0; !rc && i < kernel->set.nr; i++) {
+		struct sonde_source *source = kernel->set.sources[i];
+
+		if (source->ops->join)
+			rc = source->ops->join(source, pid, error);
+	}
+	if (!rc && kernel->started)
+		dump(kernel, pid, false);
+	else if (!rc)
+		kernel->joined[kernel->nr_joined++] = pid;
+	return rc;
 }
 
 void sonde_session_kernel_saw_process(struct sonde_session_kernel *kernel,
@@ -710,5 +746,6 @@ void sonde_session_kernel_close(struct sonde_session_kernel *kernel)
 		kernel->dump->ops->close(kernel->dump);
 	sonde_sources_close(&kernel->until);
 	sonde_sources_close(&kernel->set);
+	free(kernel->joined);
 	free(kernel);
 }

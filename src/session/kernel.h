@@ -64,6 +64,11 @@ int sonde_session_kernel_create(struct sonde_session_kernel *kernel,
 int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
 			       struct sonde_source_error *error);
 
+/* Records a process that runs already, before the start or after, where those are
+ * meant (config.h): 0 or -errno with *error. */
+int sonde_session_kernel_join(struct sonde_session_kernel *kernel, pid_t pid,
+			      struct sonde_source_error *error);
+
 /* Once in each of the recorder's rounds. */
 void sonde_session_kernel_look(struct sonde_session_kernel *kernel);
 

@@ -226,7 +226,7 @@ static void look_for_more(struct sonde_recorder *r, bool is_due)
 		return;
 	if (!sonde_attach_waits(r->attach)) {
 		/* Of those that get hooks, the first has yet to come. */
-		if (!r->nr_programs &&
+		if (!r->nr_programs && !sonde_attach_samples(r->attach) &&
 		    (!r->config->session->has_hooks || r->summary.nr_processes))
 			sonde_recorder_end(r, SONDE_ENDED_GONE);
 		return;
@@ -563,6 +563,20 @@ static void hear_of_execs(struct sonde_recorder *r)
 	}
 }
 
+/* For session/attach.h. Those with an arena count among the processes already. */
+static int sample_found(void *ctx, pid_t pid, bool is_taken, char *why,
+			size_t size)
+{
+	struct sonde_recorder *r = ctx;
+	struct sonde_source_error error = { "" };
+	int rc = sonde_session_kernel_join(r->kernel, pid, &error);
+
+	(void)snprintf(why, size, "%s", error.text);
+	if (!rc && !is_taken)
+		r->summary.nr_processes++;
+	return rc;
+}
+
 /* The first look: whoever is there is recorded from now on. */
 static int start_attach(struct sonde_recorder *r,
 			struct sonde_recorder_ready *ready)
@@ -572,6 +586,10 @@ static int start_attach(struct sonde_recorder *r,
 		.front = r->config->front,
 		.take = sonde_recorder_take_found,
 		.why = sonde_recorder_refusal,
+		.sample = r->kernel && sonde_session_samples_running(
+					       r->config->session) ?
+				  sample_found :
+				  NULL,
 		.ctx = r,
 	};
 	int rc = sonde_attach_new(&config, ready->text, sizeof(ready->text),

@@ -67,6 +67,9 @@ enum sonde_source_scope {
 	 * threads do; switches from and to them, wake-ups of them; what
 	 * interrupts their CPU while they run. */
 	SONDE_SOURCE_TREE,
+	/* Processes that run already, and their descendants: those that join().
+	 */
+	SONDE_SOURCE_JOINED,
 };
 
 struct sonde_source_config {
@@ -240,6 +243,11 @@ struct sonde_source_ops {
 	 * stop(): nothing happens by itself. */
 	int (*start)(struct sonde_source *source, pid_t root,
 		     struct sonde_source_error *error);
+	/* With scope JOINED, before start() and after: this process is recorded,
+	 * too; again: its threads that are new. 0; -ESRCH: it has ended; or
+	 * -errno with *error. NULL: it has no such scope. */
+	int (*join)(struct sonde_source *source, pid_t pid,
+		    struct sonde_source_error *error);
 	/* Nothing is recorded any more when this has returned. */
 	void (*stop)(struct sonde_source *source);
 

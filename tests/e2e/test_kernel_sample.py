@@ -6,14 +6,19 @@ call stack by names, the program's and the kernel's."""
 import ctypes
 import json
 import os
+import pathlib
 import platform
 import re
 import shutil
 import subprocess
 
-from sonde import SONDE, Skip, check, install, run
-from harness import check_equal, main
-from kernel import kernel_test, program, record_kernel
+from attached import Attached, as_stranger
+from obedient import TIMEOUT, Program, need_root
+from obedient import program as obedient
+from robust import until
+from sonde import SONDE, Skip, Trace, check, install, run, scratch
+from harness import check_equal, main, test
+from kernel import KernelTrace, kernel_test, program, record_kernel
 
 MS = 600
 OPEN_CALL = {"x86_64": 298, "aarch64": 241}
@@ -191,6 +196,148 @@ def what_cannot_be_is_refused():
         done = run(SONDE, "record", *options, "--", "true")
         check_equal(done.returncode, 2, done.stderr)
         check(words in done.stderr, done.stderr)
+
+
+# ---- processes that run already ----
+
+class Spinner:
+    """It runs; its standard output is known at its end."""
+
+    def __init__(self, *words, path=None, before=(), **more):
+        self.process = subprocess.Popen(
+            [*before, path or program("spinner"), *map(str, words)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **more)
+        self.pid = self.process.pid
+
+    def end(self, say=None):
+        out = self.process.communicate(say, timeout=TIMEOUT)[0]
+        check_equal(self.process.returncode, 0, "status of the program")
+        return out
+
+
+def need_samples():
+    if not may_sample(kernel=False):
+        raise Skip("this user may not sample")
+
+
+def samples_by_tid(directory):
+    counts = {}
+    for sample in KernelTrace(directory).events("sonde:sample"):
+        counts[sample.tid] = counts.get(sample.tid, 0) + 1
+    return counts
+
+
+@test
+def what_runs_already_is_sampled_with_its_names():
+    need_samples()
+    spinner = Spinner("user", 100000)
+    try:
+        done = run(SONDE, "record", "--json", "--sample", "--duration", "1s",
+                   "-p", spinner.pid, "-o", (directory := scratch() / "trace"))
+        check_equal(spinner.process.poll(), None, "the program has ended")
+    finally:
+        spinner.process.kill()
+        spinner.process.wait()
+    check_equal(done.returncode, 0, done.stderr)
+    summary = json.loads(done.stderr.splitlines()[-1])
+    check_equal((summary["processes"], summary["events_lost"]), (1, 0),
+                "processes and losses")
+    rows = codes(directory)
+    for name in ("heavy", "light", "both", "spin", "main"):
+        check(name in rows, f"no {name}: {sorted(rows)[:20]}")
+    check_equal(set(samples_by_tid(directory)), {spinner.pid}, "threads")
+
+
+@test
+def threads_that_start_later_are_sampled_once():
+    need_samples()
+    spinner = Spinner("threads", MS)
+    check_equal(spinner.process.stdout.readline(), "ready\n", "first line")
+    attached = Attached("--sample", "-p", spinner.pid)
+    lines = [line.split() for line in spinner.end("\n").splitlines()]
+    attached.end(number=None)
+    counts = samples_by_tid(attached.dir)
+    for tid, cpu_ns in ((int(tid), int(ns)) for tid, ns in lines[:2]):
+        nr = counts.get(tid, 0)
+        check(nr > 10, f"{nr} samples of thread {tid}: {counts}")
+        # Not less: a guest that gets little of a CPU loses ticks.
+        check(nr * 10**9 / 997 < 1.3 * cpu_ns,
+              f"{nr} samples of {cpu_ns} ns: more than there were")
+    check({"in_thread", "heavy"} <= set(codes(attached.dir)), "names")
+
+
+def state_of(pid):
+    """All that could have been changed, but what the program does itself."""
+    proc = pathlib.Path(f"/proc/{pid}")
+    status = (proc / "status").read_text()
+    return {
+        "maps": (proc / "maps").read_text(),
+        "files": sorted(os.listdir(proc / "fd")),
+        "threads": sorted(os.listdir(proc / "task")),
+        "status": [line for line in status.splitlines() if line.startswith(
+            ("State", "TracerPid", "Sig", "Shd", "Seccomp", "FDSize"))],
+    }
+
+
+@test
+def who_is_sampled_stays_as_it_was():
+    need_samples()
+    spinner = Spinner("threads", 1)
+    check_equal(spinner.process.stdout.readline(), "ready\n", "first line")
+    until(lambda: "S (sleeping)" in str(state_of(spinner.pid)))
+    before = state_of(spinner.pid)
+    attached = Attached("--sample", "-p", spinner.pid)
+    check_equal(state_of(spinner.pid), before, "while it is sampled")
+    attached.end()
+    check_equal(state_of(spinner.pid), before, "when it isn't any more")
+    spinner.end("\n")
+
+
+@test
+def who_starts_later_is_found_by_name():
+    need_samples()
+    path = scratch() / "sonde-late"
+    shutil.copy(program("spinner"), path)
+    attached = Attached("--sample", "-p", path.name)
+    spinner = Spinner("user", 1500, path=path)
+    spinner.end()
+    summary = attached.end()
+    check_equal(summary["processes"], 1, "processes")
+    check_equal(set(samples_by_tid(attached.dir)), {spinner.pid}, "threads")
+    check("heavy" in codes(attached.dir), "no names")
+
+
+@test
+def both_tracepoints_and_samples_of_what_runs():
+    need_samples()
+    p = Program(obedient())
+    attached = Attached("--sample", "-p", p.pid)
+    p.do("emit", 300000)
+    summary = attached.end()
+    p.end()
+    check_equal(summary["processes"], 1, "processes")
+    trace = Trace(attached.dir / "user")
+    check_equal(len(trace.events("attach:step")) + trace.discarded(), 300000,
+                "events")
+    check_equal(set(samples_by_tid(attached.dir)), {p.pid}, "threads")
+
+
+@test
+def another_users_process_is_refused():
+    need_root("becoming another user")
+    directory, me, env = as_stranger()
+    done = run(*me, SONDE, "record", "--sample", "-p", os.getpid(), "-o",
+               directory / "trace", env=env)
+    check_equal(done.returncode, 1, done.stderr)
+    check("is not sampled" in done.stderr and "become root" in done.stderr,
+          done.stderr)
+
+
+@test
+def kernel_events_of_what_runs_need_all():
+    done = run(SONDE, "record", "--sample", "-k", "sched", "-p", os.getpid())
+    check_equal(done.returncode, 2, done.stderr)
+    check("--all" in done.stderr, done.stderr)
 
 
 def heavy_share(samples):

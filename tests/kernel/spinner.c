@@ -7,9 +7,12 @@
  *	child	in `light`, in a child that executes nothing
  *	kernel	in system calls, by `calling`
  *	late	in a function of a library that is loaded then
+ *	threads	in two threads, which start when a line comes, after one was
+ *		printed; prints of each its number and its time
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +32,11 @@
 volatile unsigned int sink;
 static double (*late)(double number);
 
-static unsigned long long cpu_ns(void)
+static unsigned long long cpu_ns(clockid_t clock)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	clock_gettime(clock, &time);
 	return (unsigned long long)time.tv_sec * 1000000000u +
 	       (unsigned long long)time.tv_nsec;
 }
@@ -84,9 +87,9 @@ CALL void in_library(void)
 
 CALL void spin(void (*function)(void), unsigned long long ns)
 {
-	unsigned long long end = cpu_ns() + ns;
+	unsigned long long end = cpu_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
 
-	while (cpu_ns() < end)
+	while (cpu_ns(CLOCK_THREAD_CPUTIME_ID) < end)
 		function();
 	sink++;
 }
@@ -102,6 +105,26 @@ CALL void in_child(unsigned long long ns)
 	waitpid(child, NULL, 0);
 }
 
+static void *in_thread(void *ns)
+{
+	spin(both, *(unsigned long long *)ns);
+	printf("%d %llu\n", (int)gettid(), cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+	return NULL;
+}
+
+CALL void in_threads(unsigned long long ns)
+{
+	pthread_t threads[2];
+
+	printf("ready\n");
+	fflush(stdout);
+	getchar();
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, in_thread, &ns);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long long ns;
@@ -115,10 +138,12 @@ int main(int argc, char **argv)
 		in_child(ns);
 	} else if (!strcmp(argv[1], "kernel")) {
 		spin(calling, ns);
+	} else if (!strcmp(argv[1], "threads")) {
+		in_threads(ns);
 	} else {
 		spin(both, ns / 2);
 		spin(in_library, ns);
 	}
-	printf("%llu\n", cpu_ns());
+	printf("%llu\n", cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
 	return 0;
 }

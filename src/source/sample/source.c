@@ -14,6 +14,8 @@
  *	sonde:mapping	{pid, begin, end, offset, flags, path, build_id}: a file
  *			with code, from then on
  *
+ * Processes that run already join one by one (threads.h).
+ *
  * Without samples (sample_hz 0) it tells the others: the kernel has an event for
  * that (PERF_COUNT_SW_DUMMY).
  *
@@ -38,9 +40,11 @@
 #include "source/callstacks.h"
 #include "source/sample/events.h"
 #include "source/sample/perf.h"
+#include "source/sample/threads.h"
 #include "source/source.h"
 #include "source/timing.h"
 #include "sys/cpus.h"
+#include "sys/proc.h"
 #include "sys/textfile.h"
 #include "types/desc.h"
 
@@ -60,6 +64,7 @@ struct sample {
 	bool no_kernel;
 	uint32_t nr_cpus;
 	struct sample_cpu *cpus;
+	struct sonde_perf_threads threads; /* of those that join */
 	struct sonde_out stacks_out;
 	struct sonde_stacks *stacks; /* borrowed */
 	struct sonde_callstacks told;
@@ -203,13 +208,33 @@ static void sample_take(struct sample *sample, struct sample_cpu *cpu)
 	}
 }
 
+static bool sample_is_joined(const struct sample *sample)
+{
+	return sample->config.scope == SONDE_SOURCE_JOINED;
+}
+
+/* False: the record makes no sense. */
+static bool sample_parse(struct sample *sample, void *bytes, size_t size)
+{
+	uint64_t id = 0;
+
+	if (sample_is_joined(sample) && !sonde_perf_take_id(bytes, &size, &id))
+		return false;
+	if (!sonde_perf_parse(bytes, size, &sample->record))
+		return false;
+	if (id && sample->record.kind == SONDE_PERF_SAMPLE)
+		sonde_perf_threads_saw(&sample->threads, sample->record.tid,
+				       id);
+	return true;
+}
+
 static void sample_drain(struct sample *sample, struct sample_cpu *cpu)
 {
-	const void *bytes;
+	void *bytes;
 	size_t size;
 
 	while ((bytes = sonde_perf_next(&cpu->ring, &size)))
-		if (sonde_perf_parse(bytes, size, &sample->record))
+		if (sample_parse(sample, bytes, size))
 			sample_take(sample, cpu);
 		else
 			cpu->out.lost++;
@@ -318,7 +343,10 @@ static void sample_counts(struct sonde_source *base, uint32_t stream,
 
 static void sample_switch(struct sample *sample, bool on)
 {
-	for (uint32_t i = 0; i < sample->nr_cpus; i++)
+	if (sample_is_joined(sample))
+		sonde_perf_threads_switch(&sample->threads, on);
+	for (uint32_t i = 0; !sample_is_joined(sample) && i < sample->nr_cpus;
+	     i++)
 		sonde_perf_switch(&sample->cpus[i].ring, on);
 }
 
@@ -333,17 +361,16 @@ static int sample_fail(int rc, const struct sample *sample,
 {
 	const char *option = sample->config.sample_hz ? "--sample" : "--stack";
 
+	bool is_all = sample->config.scope == SONDE_SOURCE_MACHINE;
+
 	if (rc == -EACCES || rc == -EPERM)
 		return sonde_source_fail(
 			error, rc,
 			"%s: the kernel doesn't let this user sample %s: "
 			"become root, or sudo sysctl "
 			"kernel.perf_event_paranoid=%s",
-			option,
-			sample->config.scope == SONDE_SOURCE_TREE ?
-				"programs" :
-				"all of the machine",
-			sample->config.scope == SONDE_SOURCE_TREE ? "2" : "0");
+			option, is_all ? "all of the machine" : "programs",
+			is_all ? "0" : "2");
 	if (rc == -EINVAL)
 		return sonde_source_fail(
 			error, rc,
@@ -355,21 +382,34 @@ static int sample_fail(int rc, const struct sample *sample,
 				 strerrordesc_np(-rc));
 }
 
+/* What all events are like: those of joined threads, or of rings. */
+static struct sonde_perf_config sample_perf_config(const struct sample *sample)
+{
+	return (struct sonde_perf_config){
+		.hz = sample->config.sample_hz,
+		.no_kernel = sample->no_kernel,
+		.has_ids = sample_is_joined(sample),
+	};
+}
+
 /* CPUs that are off have no ring. */
 static int sample_open_rings(struct sample *sample, pid_t root,
 			     struct sonde_source_error *error)
 {
+	struct sonde_perf_config config = sample_perf_config(sample);
 	uint32_t nr = 0;
 
+	config.pid = root;
+	/* Of our own, which are never on: others' records go to their rings. */
+	if (sample_is_joined(sample)) {
+		config.hz = 0;
+		config.no_kernel = true;
+	}
 	for (uint32_t i = 0; i < sample->nr_cpus; i++) {
-		const struct sonde_perf_config config = {
-			.cpu = i,
-			.pid = root,
-			.hz = sample->config.sample_hz,
-			.no_kernel = sample->no_kernel,
-		};
-		int rc = sonde_perf_open(&sample->cpus[i].ring, &config);
+		int rc;
 
+		config.cpu = i;
+		rc = sonde_perf_open(&sample->cpus[i].ring, &config);
 		if (rc && rc != -ENODEV) {
 			sample_close_rings(sample);
 			return sample_fail(rc, sample, error);
@@ -383,16 +423,53 @@ static int sample_start(struct sonde_source *base, pid_t root,
 			struct sonde_source_error *error)
 {
 	struct sample *sample = sample_of(base);
-	bool is_tree = sample->config.scope == SONDE_SOURCE_TREE;
 	int rc = sample_begin_timing(sample);
 
 	if (rc)
 		return sonde_source_fail(error, rc, "--sample: %s",
 					 "two clocks contradict each other");
-	rc = sample_open_rings(sample, is_tree ? root : -1, error);
+	if (!sample_is_joined(sample))
+		rc = sample_open_rings(
+			sample,
+			sample->config.scope == SONDE_SOURCE_TREE ? root : -1,
+			error);
 	if (!rc)
 		sample_switch(sample, true);
 	return rc;
+}
+
+static int sample_fail_to_join(int rc, pid_t pid, const struct sample *sample,
+			       struct sonde_source_error *error)
+{
+	char name[SONDE_COMM_SIZE];
+
+	sonde_process_name(pid, name);
+	if (rc == -EMFILE || rc == -ENFILE)
+		return sonde_source_fail(
+			error, rc,
+			"%s (pid %d) is not sampled: it takes a descriptor "
+			"for each of its threads and CPUs (%u), more than "
+			"ulimit -n allows",
+			name, (int)pid, sample->nr_cpus);
+	if (rc == -EACCES || rc == -EPERM)
+		return sonde_source_fail(error, rc,
+					 "%s (pid %d) is not sampled: it is "
+					 "another user's, or has rights of its "
+					 "own: become root",
+					 name, (int)pid);
+	return sonde_source_fail(error, rc, "%s (pid %d) is not sampled: %s",
+				 name, (int)pid, strerrordesc_np(-rc));
+}
+
+static int sample_join(struct sonde_source *base, pid_t pid,
+		       struct sonde_source_error *error)
+{
+	struct sample *sample = sample_of(base);
+	int rc = sonde_perf_threads_join(&sample->threads, pid,
+					 &sample->cpus->ring,
+					 sizeof(*sample->cpus));
+
+	return rc ? sample_fail_to_join(rc, pid, sample, error) : 0;
 }
 
 static void sample_stop(struct sonde_source *base)
@@ -407,6 +484,7 @@ static void sample_close(struct sonde_source *base)
 
 	if (!sample)
 		return;
+	sonde_perf_threads_fini(&sample->threads);
 	sample_close_rings(sample);
 	for (uint32_t i = 0; i < sample->nr_cpus; i++)
 		sonde_out_fini(&sample->cpus[i].out);
@@ -470,6 +548,16 @@ static int sample_make_cpus(struct sample *sample)
 	return 0;
 }
 
+/* They may join from now on. */
+static int sample_get_joinable(struct sample *sample,
+			       struct sonde_source_error *error)
+{
+	const struct sonde_perf_config config = sample_perf_config(sample);
+
+	sonde_perf_threads_init(&sample->threads, &config, sample->nr_cpus);
+	return sample_open_rings(sample, 0, error);
+}
+
 static int sample_open(const struct sonde_source_config *config,
 		       struct sonde_source **ret_source,
 		       struct sonde_source_error *error)
@@ -492,6 +580,8 @@ static int sample_open(const struct sonde_source_config *config,
 		(void)sample_fail(rc, sample, error);
 	else
 		rc = sample_try(sample, error);
+	if (!rc && sample_is_joined(sample))
+		rc = sample_get_joinable(sample, error);
 	if (rc) {
 		sample_close(&sample->base);
 		return rc;
@@ -509,6 +599,7 @@ const struct sonde_source_ops sonde_source_samples = {
 	.nr_streams = sample_nr_streams,
 	.stream = sample_stream,
 	.start = sample_start,
+	.join = sample_join,
 	.stop = sample_stop,
 	.tick = sample_tick,
 	.peek = sample_peek,
