@@ -539,6 +539,29 @@ def latencies_and_tables_are_those_of_reports():
 
 
 @test
+def pairs_of_any_name_are_told_as_conditions_that_find_them():
+    stems = "odd[1]:wait*?", "plain:work", "back\\\\slash:x"
+    events = {f"{stem}_{end}": [] for stem in stems for end in ("begin", "end")}
+    events["irq_handler_entry"] = events["irq_handler_exit"] = []
+    events["odd1:wait12_begin"] = events["lonely:work_begin"] = []
+    trace = Handmade(Layout(header=[("id", 16, 8), ("time", 64, 8)],
+                            context=[("tid", 32, 8)], events=events))
+    with trace.stream("program", cpu=0) as stream:
+        with stream.packet(0, 1000, discarded=0):
+            for at, name in enumerate(events):
+                stream.event(name, at * 10, {"tid": 5})
+    with view(trace.dir) as server:
+        server.ready()
+        told = {pair["name"]: pair for pair in server.ask("pairs")}
+        counts = {name: server.ask("latency", begin=pair["begin"],
+                                   end=pair["end"], key=pair["key"])["count"]
+                  for name, pair in told.items()}
+    check_equal(counts, {**{stem.replace("\\\\", "\\"): 1 for stem in stems},
+                         "interrupts": 1}, "pairs")
+    check_equal(told["interrupts"]["key"], "cpu", "of a CPU")
+
+
+@test
 def system_calls_are_those_of_the_report():
     trace = write_trace(story())
     calls = json.loads(run(SONDE, "report", "syscalls", "--json",

@@ -43,6 +43,7 @@ static int part_begin(void *memory, const void *config, bool first)
 	part->plan = config;
 	sonde_join_init(&part->join, first);
 	part->join.keep_ns = part->plan->config.keep_ns;
+	part->join.scatter.config = part->plan->config.scatter;
 	part->join.lost = &part->plan->lost;
 	return 0;
 }

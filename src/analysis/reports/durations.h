@@ -22,8 +22,9 @@ struct sonde_durations_config {
 	const struct sonde_class *key_class;    /* how it is shown; NULL */
 	/* The length of what an end ends, in ns: there are no begins. NULL */
 	const struct sonde_filter *length;
-	int64_t keep_ns; /* of struct sonde_join */
-	bool by_thread;  /* the key is the thread; else all are one */
+	int64_t keep_ns;                            /* of struct sonde_join */
+	const struct sonde_scatter_config *scatter; /* borrowed; NULL: none */
+	bool by_thread; /* the key is the thread; else all are one */
 };
 
 /* The key of an event. -ENOENT: it has none. */

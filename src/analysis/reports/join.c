@@ -40,6 +40,7 @@ void sonde_join_fini(struct sonde_join *join)
 {
 	sonde_hash_fini(&join->keys);
 	sonde_histogram_fini(&join->durations);
+	sonde_scatter_fini(&join->scatter);
 	free(join->kept);
 	join->kept = NULL;
 }
@@ -66,6 +67,10 @@ static int join_add(struct sonde_join *join, const struct sonde_key *key,
 		.other_tid = end_tid,
 	};
 
+	int err = sonde_scatter_add(&join->scatter, &worst, key);
+
+	if (err)
+		return err;
 	sonde_worst_add(&join->worst, &worst, key);
 	if (join->keep_ns && ns >= join->keep_ns)
 		join_keep(join, span);
@@ -191,6 +196,7 @@ int sonde_join_merge(struct sonde_join *left, struct sonde_join *right)
 	for (size_t i = 0; i < right->nr_kept; i++)
 		join_keep(left, &right->kept[i]);
 	sonde_worst_merge(&left->worst, &right->worst);
+	sonde_scatter_merge(&left->scatter, &right->scatter);
 	return sonde_histogram_merge(&left->durations, &right->durations);
 }
 

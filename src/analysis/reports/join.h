@@ -35,6 +35,7 @@
 
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/lost.h"
+#include "analysis/reports/scatter.h"
 #include "analysis/reports/worst.h"
 #include "base/hash.h"
 
@@ -53,7 +54,8 @@ struct sonde_join {
 	const struct sonde_lost *lost; /* borrowed; NULL: nothing was lost */
 	struct sonde_join_span *kept;  /* by no order */
 	size_t nr_kept;
-	uint64_t not_kept; /* there was no room for */
+	uint64_t not_kept;            /* there was no room for */
+	struct sonde_scatter scatter; /* its config: set after init, or NULL */
 	struct sonde_histogram durations;
 	struct sonde_worst worst;  /* other_tid: whose the end is */
 	uint64_t unended, unbegun; /* as far as known */

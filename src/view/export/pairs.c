@@ -22,9 +22,10 @@
 
 struct pair {
 	const char *begin, *end;
-	const char *field; /* whose value is the name; NULL: the stem is */
-	const char *label; /* before that value or stem */
-	const char *since; /* a field: the clock when it began; NULL: none */
+	const char *field;  /* whose value is the name; NULL: the stem is */
+	const char *label;  /* before that value or stem */
+	const char *since;  /* a field: the clock when it began; NULL: none */
+	const char *called; /* all of the line; NULL: by the stem */
 	enum sonde_pair_place place;
 	bool code;  /* the field is a function's address: its name is wanted */
 	bool lone;  /* the end also comes alone */
@@ -49,40 +50,54 @@ static const struct pair known[] = {
 	  .since = "since",
 	  .code = true },
 	/* kernel; "sys_" and "exit_syscall" are older tracers' */
-	{ .begin = "syscall_entry_*", .end = "syscall_exit_*", .flat = true },
+	{ .begin = "syscall_entry_*",
+	  .end = "syscall_exit_*",
+	  .called = "system calls",
+	  .flat = true },
 	{ .begin = "compat_syscall_entry_*",
 	  .end = "compat_syscall_exit_*",
+	  .called = "system calls of 32 bits",
 	  .flat = true },
-	{ .begin = "sys_*", .end = "exit_syscall", .flat = true },
+	{ .begin = "sys_*",
+	  .end = "exit_syscall",
+	  .called = "system calls",
+	  .flat = true },
 	{ .begin = "irq_handler_entry",
 	  .end = "irq_handler_exit",
+	  .called = "interrupts",
 	  .field = "name",
 	  .label = "irq ",
 	  .place = SONDE_PAIR_CPU },
 	{ .begin = "irq_softirq_entry",
 	  .end = "irq_softirq_exit",
+	  .called = "soft interrupts",
 	  .field = "vec",
 	  .label = "softirq ",
 	  .place = SONDE_PAIR_CPU },
 	{ .begin = "softirq_entry",
 	  .end = "softirq_exit",
+	  .called = "soft interrupts",
 	  .field = "vec",
 	  .label = "softirq ",
 	  .place = SONDE_PAIR_CPU },
 	{ .begin = "x86_irq_vectors_*_entry",
 	  .end = "x86_irq_vectors_*_exit",
+	  .called = "interrupts",
 	  .label = "irq ",
 	  .place = SONDE_PAIR_CPU },
 	/* what Sonde records of the C library */
 	{ .begin = "malloc:realloc_begin",
 	  .end = "malloc:realloc",
+	  .called = "malloc:realloc",
 	  .lone = true },
 	{ .begin = "lock:cond_wait",
 	  .end = "lock:cond_wake",
+	  .called = "waits for conditions",
 	  .lone = true,
 	  .whole = true },
 	{ .begin = "lock:*_wait",
 	  .end = "lock:*_lock",
+	  .called = "waits for locks",
 	  .lone = true,
 	  .whole = true },
 	/* anybody's */
@@ -302,6 +317,99 @@ void sonde_pairs_fini(struct sonde_pairs *pairs)
 	free(pairs->classes);
 	pairs->code = NULL;
 	pairs->classes = NULL;
+}
+
+/* ---- which pairs there are ---- */
+
+#define NAME_ROOM (4 * SONDE_NAME_MAX) /* each of its letters may be "\\x7f" */
+
+/* A stem within a string of the language of filters. */
+static size_t put_stem(char *to, const struct stem *stem)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < stem->length; i++) {
+		unsigned char letter = (unsigned char)stem->text[i];
+
+		if (letter < ' ' || letter == 0x7f) {
+			used += (size_t)snprintf(to + used, 5, "\\x%02x",
+						 letter);
+			continue;
+		}
+		if (strchr("\"\\*?[", letter))
+			to[used++] = '\\';
+		to[used++] = (char)letter;
+	}
+	to[used] = '\0';
+	return used;
+}
+
+/* The condition of an end of a pair: its pattern, with the stem for the star. */
+static void put_end_condition(char *to, size_t room, const char *pattern,
+			      const char *stem)
+{
+	const char *star = strchr(pattern, '*');
+
+	if (star && stem)
+		(void)snprintf(to, room, "event == \"%.*s%s%s\"",
+			       (int)(star - pattern), pattern, stem, star + 1);
+	else
+		(void)snprintf(to, room, "event == \"%s\"", pattern);
+}
+
+static void tell_pair(const struct fit *fit, sonde_pair_tell *tell, void *ctx)
+{
+	const struct pair *pair = fit->pair;
+	bool stems = strchr(pair->begin, '*') && !pair->flat;
+	char stem[NAME_ROOM + 1];
+	char begin[NAME_ROOM + 64];
+	char end[sizeof(begin)];
+	char name[SONDE_NAME_MAX];
+
+	if (stems && fit->stem.length >= SONDE_NAME_MAX)
+		return; /* no condition is as long */
+	if (stems)
+		put_stem(stem, &fit->stem);
+	put_end_condition(begin, sizeof(begin), pair->begin,
+			  stems ? stem : NULL);
+	put_end_condition(end, sizeof(end), pair->end, stems ? stem : NULL);
+	(void)snprintf(name, sizeof(name), "%s%s%.*s",
+		       pair->called ? pair->called : "",
+		       pair->called && stems ? ": " : "",
+		       stems ? (int)fit->stem.length : 0, fit->stem.text);
+	tell(ctx, &(struct sonde_pair_told){ name, begin, end, pair->place });
+}
+
+static bool is_kind_told(const struct sonde_pairs *pairs, size_t nr,
+			 uint32_t kind)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (pairs->classes[i].edge.begins &&
+		    pairs->classes[i].edge.kind == kind)
+			return true;
+	return false;
+}
+
+void sonde_pairs_each(const struct sonde_pairs *pairs, sonde_pair_tell *tell,
+		      void *ctx)
+{
+	const struct sonde_trace *trace = pairs->config.trace;
+
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		const struct sonde_edge *edge = &pairs->classes[i].edge;
+		const char *name =
+			class_name(sonde_trace_event_class(trace, i));
+		struct fit fit = { .kind = 0 };
+		size_t line = 0;
+
+		if (!edge->begins || is_kind_told(pairs, i, edge->kind))
+			continue;
+		while (next_fit(pairs->names, name, &line, &fit) &&
+		       fit.kind != edge->kind)
+			;
+		if (fit.kind == edge->kind && !fit.pair->code)
+			tell_pair(&fit, tell, ctx);
+	}
 }
 
 bool sonde_pairs_has_begin(const struct sonde_pairs *pairs,

@@ -67,6 +67,17 @@ void sonde_pairs_fini(struct sonde_pairs *pairs);
 bool sonde_pairs_has_begin(const struct sonde_pairs *pairs,
 			   const struct sonde_source *source);
 
+/* A pair of the trace: conditions of its ends, in the language of filters, to be
+ * joined by their thread or CPU. Texts are borrowed until the call returns. */
+struct sonde_pair_told {
+	const char *name, *begin, *end;
+	enum sonde_pair_place place;
+};
+typedef void sonde_pair_tell(void *ctx, const struct sonde_pair_told *told);
+/* All pairs by the events' names, but functions: these are in one another. */
+void sonde_pairs_each(const struct sonde_pairs *pairs, sonde_pair_tell *tell,
+		      void *ctx);
+
 void sonde_pairs_edge(const struct sonde_pairs *pairs,
 		      const struct sonde_event *event,
 		      struct sonde_edge *ret_edge);

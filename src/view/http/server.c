@@ -85,6 +85,7 @@ static const struct {
 	{ "api/arrows", sonde_view_answer_arrows, "application/json" },
 	{ "api/statistics", sonde_view_answer_statistics, "application/json" },
 	{ "api/latency", sonde_view_answer_latency, "application/json" },
+	{ "api/pairs", sonde_view_answer_pairs, "application/json" },
 	{ "api/flame", sonde_view_answer_flame, "image/svg+xml" },
 	{ "api/export", sonde_view_answer_export, "application/octet-stream" },
 	{ "api/notes", sonde_view_answer_notes, "application/json" },
