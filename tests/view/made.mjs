@@ -301,6 +301,75 @@ made("the worst of a latency is a click away", async (page) => {
   await page.click("#worst button");
   await until(page, (row) => window.sonde.view.row === row, WAIT.row);
   equal((await view(page)).select, { from: WAIT.from, to: WAIT.to }, "selected");
+  equal(await page.evaluate(() => document.querySelectorAll("#worst button").length), 1, "the list stays");
+});
+
+made("what the events begin and end is chosen from a list", async (page) => {
+  await page.click("#tab-latency");
+  check((await page.textContent("#latency-note")).includes("Choose"), "what to do");
+  await until(page, () => document.querySelectorAll("#latency-pair option").length === 3);
+  await page.selectOption("#latency-pair", { label: "interrupts" });
+  await until(page, () => document.querySelector("#latency-note").textContent.includes("7000 times"));
+  equal(await page.evaluate(() => window.sonde.view.latency),
+        { begin: 'event == "irq"', end: 'event == "end"', key: "cpu" }, "the pair");
+  equal(await page.inputValue("#latency-key"), "cpu", "the fields");
+  check((await page.textContent("#latency-note")).includes("3 without an end"), "what has no end");
+  await until(page, () => location.hash.includes("irq"));
+  await page.reload();
+  await until(page, () => document.querySelector("#latency-pair")?.value === "1");
+});
+
+/** A place in the drawing of begins and durations, on the screen. */
+function dot(page, time, ns) {
+  return page.evaluate(([t, length]) => {
+    const { scatter } = window.sonde.latency;
+    const box = scatter.canvas.getBoundingClientRect();
+    return { x: box.left + scatter.x(t), y: box.top + scatter.y(length) };
+  }, [time, ns]);
+}
+
+made("a drag about what took long selects its time, and lists it; the drawings stay", async (page) => {
+  await page.click("#tab-latency");
+  await page.selectOption("#latency-pair", { label: "system calls" }, { timeout: 5000 });
+  await until(page, () => window.sonde.latency.scatter.data);
+  const at = await dot(page, 420_000_000, 280_000_000);
+  const blue = (spot) => colour(page, "scatter", spot).then(([red, , , alpha]) => alpha > 0 && red < 160);
+  check(await blue(at), "the one that took long");
+  check(!await blue({ x: at.x + 60, y: at.y }), "nothing beside it");
+  const [from, to] = [await dot(page, 380_000_000, 3.09e8), await dot(page, 620_000_000, 2.4e8)];
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(to.x, to.y, { steps: 4 });
+  await page.mouse.up();
+  await until(page, () => document.querySelector("#boxed")?.textContent === "1 in the box");
+  const { select } = await view(page);
+  check(Math.abs(select.from - 38e7) < 1e7 && Math.abs(select.to - 62e7) < 1e7, `selected ${JSON.stringify(select)}`);
+  const drawn = () => page.evaluate(() => {
+    const { from, to } = window.sonde.latency.scatter.data;
+    return [from, to];
+  });
+  equal(await drawn(), [0, END], "the drawing's span");
+  await page.click("#worst button");
+  await until(page, (row) => window.sonde.view.row === row, WAIT.row);
+  equal((await view(page)).select, { from: WAIT.from, to: WAIT.to }, "the long one is selected");
+  await page.waitForSelector("#why"); // what it did in the middle
+  equal(await page.textContent("#boxed"), "1 in the box", "the list stays");
+  await page.evaluate(() => window.sonde.view.set({ select: { from: 5, to: 7e8 } }));
+  await until(page, () => window.sonde.latency.scatter.data.to === 7e8);
+  equal(await page.evaluate(() => window.sonde.view.box), [], "another selection is drawn itself");
+});
+
+made("the worst of a latency are kept as CSV and JSON", async (page) => {
+  await page.click("#tab-latency");
+  await page.fill("#latency-begin", "x");
+  await page.click("#latency-show");
+  await page.waitForSelector("#worst button");
+  const keep = async (name) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.click(`#latency button:text("${name}")`)]);
+    return readFile(await file.path(), "utf8");
+  };
+  equal(await keep("CSV"), `begin (ns),duration (ns),tid,key\r\n${WAIT.from},${WAIT.to - WAIT.from},${WAIT.tid},7\r\n`, "CSV");
+  equal(JSON.parse(await keep("JSON")), [{ begin: WAIT.from, duration: WAIT.to - WAIT.from, tid: WAIT.tid, key: "7" }], "JSON");
 });
 
 test("the address carries the whole view", async (page) => {

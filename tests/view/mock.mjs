@@ -152,12 +152,27 @@ function statistics(query) {
            rows: [["a, \"quoted\"", to - from], ["b", 1000]] };
 }
 
-function latency() {
+/** What the events are, and of which no end came. */
+const PAIRS = [{ name: "system calls", begin: "event == \"in_*\"", end: "event == \"out_*\"", key: "" },
+  { name: "interrupts", begin: "event == \"irq\"", end: "event == \"end\"", key: "cpu" }];
+
+/** Spans of 1 ms all along, and one of 300 ms at WAIT. */
+function scatter(query) {
+  const cells = Array.from({ length: 10 }, (_, x) => [x, 0, 100]).flat();
+  const long = WAIT.from / END * 10;
+  const boxed = Number(query.get("most") ?? Infinity) >= 3e8 ? 1 : 0;
+  return { from: Number(query.get("from")), to: Number(query.get("to")), columns: 10, boxed,
+           lower: [1e6, 1.2e6, 2.5e8, 3.1e8], cells: [...cells.slice(0, long * 3 + 3), long, 2, 1,
+                                                      ...cells.slice(long * 3 + 3)] };
+}
+
+function latency(query) {
   const bins = Array.from({ length: 30 }, (_, at) => ({ from: 1000 * 1.5 ** at,
     to: 1000 * 1.5 ** (at + 1), count: Math.round(1000 * Math.exp(-((at - 9) ** 2) / 20)) }));
   return { count: 7000, min: 1000, max: 300_000_000, mean: 50_000, bins,
     quantiles: { p50: 40_000, p99: 2_000_000 },
-    worst: [{ t: WAIT.from, duration: WAIT.to - WAIT.from, row: WAIT.row }] };
+    unended: 3, unbegun: 0, scatter: scatter(query),
+    worst: [{ t: WAIT.from, duration: WAIT.to - WAIT.from, row: WAIT.row, tid: WAIT.tid, key: "7" }] };
 }
 
 /** Of the parts that sonde flame's have. */
@@ -192,7 +207,7 @@ export async function serve(port = 0) {
   const notes = notebook();
   const answers = { "api/notes": notes, "api/note": notes, "api/trace": () => trace, "api/rows": () => ROWS,
     "api/histogram": histogram, "api/at": at, "api/events": events, "api/arrows": arrows,
-    "api/statistics": statistics, "api/latency": latency };
+    "api/statistics": statistics, "api/latency": latency, "api/pairs": () => PAIRS };
   const held = new Map();
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://localhost");

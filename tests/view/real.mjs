@@ -222,6 +222,28 @@ real("a lock has a row below its process, and leads to who held it", LOCKING, as
   await until(page, (row) => window.sonde.view.row === row, holder);
 });
 
+real("what a program begins and ends can be chosen, each is in the drawing, and a box has its own", PROGRAM, async (page) => {
+  await page.click("#tab-latency");
+  await until(page, () => document.querySelectorAll("#latency-pair option").length === 3);
+  equal(await page.evaluate(() => [...document.querySelectorAll("#latency-pair option")].map(({ textContent }) => textContent)),
+        ["Time of ...", "app:request", "app:parse"], "pairs");
+  await page.selectOption("#latency-pair", { label: "app:request" });
+  await until(page, () => window.sonde.latency.scatter.data);
+  const cells = () => page.evaluate(() => {
+    const { cells, lower, columns, from, to } = window.sonde.latency.scatter.data;
+    const step = (to - from) / columns;
+    return Array.from({ length: cells.length / 3 }, (_, at) => cells.slice(at * 3, at * 3 + 3))
+      .map(([x, row, n]) => [Math.ceil((from + x * step) / 1e6), lower[row] <= 90e6 && lower[row + 1] > 90e6, n]);
+  });
+  equal(await cells(), [[0, true, 1], [100, true, 1]], "begins, that it is 90 ms, and how many");
+  await page.evaluate(() => window.sonde.latency.drag({ from: 50e6, to: 150e6, least: 80e6, most: 100e6 }));
+  await until(page, () => document.querySelector("#boxed")?.textContent === "1 in the box");
+  check((await page.textContent("#worst")).includes("at 0.100 000 000"), "the second");
+  await page.evaluate(() => window.sonde.latency.drag({ from: 0, to: 150e6, least: 1, most: 80e6 }));
+  await until(page, () => document.querySelector("#boxed")?.textContent === "0 in the box");
+  equal((await cells()).length, 2, "the drawing stays");
+});
+
 real("the flame graph of a selection is that of sonde flame", PROGRAM, async (page) => {
   await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 95_000_000 } }));
   await page.click("#tab-flame");

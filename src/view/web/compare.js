@@ -3,7 +3,7 @@
 // what is seen), or between two of the traces: what `sonde diff` says.
 import { element } from "./paint.js";
 import { Latest } from "./server.js";
-import { Table } from "./table.js";
+import { keeps, Table } from "./table.js";
 import { duration, relative } from "./time.js";
 
 function words({ from, to }) {
@@ -82,7 +82,7 @@ export class Compare {
     for (const answer of tables) {
       const place = element("div");
       new Table(place, () => {}).take(answer);
-      this.wrap.append(element("h2", { textContent: answer.title }), place);
+      this.wrap.append(element("h2", { textContent: `${answer.title} ` }, ...keeps(() => answer.title, () => answer)), place);
     }
   }
 }

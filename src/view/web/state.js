@@ -12,7 +12,7 @@ const FIRST = {
   from: 0, to: 1, select: null, cursor: null, row: null, filter: "", rows: "",
   sort: "busy", idle: false, tab: "events", clock: "relative", by: "thread",
   pinned: [], folded: [], latency: null, flame: "within", top: 0, order: [],
-  compare: null, traces: "",
+  compare: null, traces: "", box: [],
 };
 
 export class View {
@@ -33,6 +33,7 @@ export class View {
     this.traces = ""; // or which two: "0,1"
     this.top = 0; // the first row in sight
     /** @type {number[]} */ this.order = []; // the table's: a column, 1 for down
+    /** @type {number[]} */ this.box = []; // in the drawings of latencies (latency.js)
     this.end = 1; // of the trace
     this.listeners = [];
     this.changed = new Set();
@@ -123,7 +124,7 @@ export class View {
 
 const KINDS = { from: "number", to: "number", select: "span", cursor: "number",
   row: "number", idle: "boolean", pinned: "list", folded: "list", top: "number",
-  order: "list", compare: "span",
+  order: "list", compare: "span", box: "list",
   latency: "pair" };
 
 function kindOf(value) {

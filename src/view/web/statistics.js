@@ -3,7 +3,7 @@
 // selected: by thread, state, event or system call; to keep as CSV or JSON.
 import { element } from "./paint.js";
 import { Latest } from "./server.js";
-import { csv, download, json, Table } from "./table.js";
+import { keeps, Table } from "./table.js";
 import { duration } from "./time.js";
 
 export class Statistics {
@@ -18,7 +18,7 @@ export class Statistics {
     const wrap = element("div", { className: "wrap" });
     this.table = new Table(wrap, (order) => view.set({ order }));
     place.append(element("div", { className: "bar" }, this.by, this.note,
-      this.keep("CSV", "text/csv", csv), this.keep("JSON", "application/json", json)),
+      ...keeps(() => view.by, () => this.table.answer)),
       wrap);
     view.listen((changed) => {
       if (["tab", "by", "select", "filter"].some((name) => changed.has(name)) ||
@@ -32,13 +32,6 @@ export class Statistics {
   order() {
     const [by, down] = this.view.order;
     this.table.order(by ?? -1, down !== 0);
-  }
-
-  keep(name, type, write) {
-    const button = element("button", { textContent: name, title: `this table as ${name}` });
-    button.addEventListener("click", () =>
-      download(`${this.view.by}.${name.toLowerCase()}`, type, write(this.table.answer)));
-    return button;
   }
 
   load() {

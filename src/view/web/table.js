@@ -11,7 +11,8 @@ function quoted(value) {
 }
 
 export function csv({ columns, rows }) {
-  const names = columns.map(({ name, unit }) => (unit ? `${name} (${unit})` : name));
+  const names = columns.map(({ name, unit }) =>
+    (unit && !/^(id|text)$/.test(unit) ? `${name} (${unit})` : name));
   return [names, ...rows].map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
@@ -26,6 +27,20 @@ export function download(name, type, text) {
                               download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function keep(name, act) {
+  const button = element("button", { textContent: name, title: `this table as ${name}` });
+  button.addEventListener("click", act);
+  return button;
+}
+
+/** Buttons that keep a table as a file.
+ * @param {() => string} file what it is called
+ * @param {() => {columns: any[], rows: any[][]}} answer what the table has now */
+export function keeps(file, answer) {
+  return [keep("CSV", () => download(`${file()}.csv`, "text/csv", csv(answer()))),
+    keep("JSON", () => download(`${file()}.json`, "application/json", json(answer())))];
 }
 
 function shown(value, unit) {
