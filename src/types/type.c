@@ -18,6 +18,7 @@
 #include "base/pool.h"
 #include "base/port.h"
 #include "types/desc.h"
+#include "types/origins.h"
 
 struct sonde_class *sonde_class_new(struct sonde_pool *pool,
 				    enum sonde_kind kind)
@@ -423,4 +424,40 @@ int sonde_class_from_desc(struct sonde_pool *pool,
 	if (!err)
 		*ret_class = scope.cls;
 	return err;
+}
+
+/* ---- origins ---- */
+
+#define ORIGINS_MAX 16
+
+int sonde_class_take_origins(struct sonde_pool *pool, struct sonde_class *cls)
+{
+	struct sonde_origin *origins;
+	uint64_t next = 0;
+
+	if (cls->kind != SONDE_KIND_UINT || cls->reg >= 0 || !cls->nr_labels ||
+	    cls->nr_labels > ORIGINS_MAX || !cls->bits || cls->bits > 63)
+		return 0;
+	origins = sonde_pool_get(pool, cls->nr_labels, sizeof(*origins));
+	if (!origins)
+		return -ENOMEM;
+	for (size_t i = 0; i < cls->nr_labels; i++) {
+		const struct sonde_label *label = &cls->labels[i];
+
+		if (label->low != next || label->high < label->low ||
+		    label->high >> cls->bits ||
+		    !sonde_origins_read(label->name, &origins[i].addend))
+			return 0;
+		origins[i].low = label->low;
+		origins[i].high = label->high;
+		next = label->high + 1;
+	}
+	if (next != (uint64_t)1 << cls->bits)
+		return 0;
+	cls->nr_origins = cls->nr_labels;
+	cls->origins = origins;
+	cls->nr_labels = 0;
+	cls->is_enum = false;
+	cls->base = 16;
+	return 0;
 }

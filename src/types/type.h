@@ -28,6 +28,11 @@ struct sonde_label {
 	const char *name;
 };
 
+/* Of a number from low to high, both included: what is added to it. */
+struct sonde_origin {
+	uint64_t low, high, addend;
+};
+
 /* How many of `nr` labels have the name `text`; *ret_label is the i-th of
  * those, if there are so many. */
 static inline size_t sonde_label_find(const struct sonde_label *labels,
@@ -127,6 +132,10 @@ struct sonde_class {
 	size_t nr_labels;
 	const struct sonde_label *labels;
 	bool labels_ascend; /* and don't overlap; set by finish */
+	/* Instead of labels, when a reader has taken them: what is to be added
+	 * to the number for its value, 64 bits then (types/origins.h). */
+	size_t nr_origins;
+	const struct sonde_origin *origins;
 
 	/* STRING: bytes; BLOB: bytes; ARRAY, SEQUENCE: elements */
 	enum sonde_encoding encoding;
@@ -187,6 +196,23 @@ static inline bool sonde_class_is_length(const struct sonde_class *group,
 	       next->cls->kind != SONDE_KIND_OPTIONAL;
 }
 
+/* Of a number's value, as it is shown; 0: of variable length. */
+static inline unsigned int sonde_class_shown_bits(const struct sonde_class *cls)
+{
+	return cls->nr_origins ? 64 : cls->bits;
+}
+
+/* The value of a number that was loaded; origins are of all numbers. */
+static inline uint64_t sonde_class_from_origin(const struct sonde_class *cls,
+					       uint64_t number)
+{
+	size_t i = 0;
+
+	while (i + 1 < cls->nr_origins && number > cls->origins[i].high)
+		i++;
+	return cls->nr_origins ? number + cls->origins[i].addend : number;
+}
+
 struct sonde_desc;
 struct sonde_pool;
 
@@ -224,5 +250,12 @@ int sonde_class_add_dependent(struct sonde_pool *pool,
 int sonde_class_from_desc(struct sonde_pool *pool,
 			  const struct sonde_desc *desc,
 			  struct sonde_class **ret_class);
+
+/*
+ * Makes the labels of a number its origins, if they are that: each says what to
+ * add, they ascend, and every number has one. Not of a number that others depend
+ * on. 0 or -ENOMEM.
+ */
+int sonde_class_take_origins(struct sonde_pool *pool, struct sonde_class *cls);
 
 #endif /* TYPES_TYPE_H */

@@ -161,8 +161,8 @@ static void set_load(struct sonde_field *field)
 			cls->kind == SONDE_KIND_BITS ||
 			(cls->kind == SONDE_KIND_FLOAT && cls->bits == 64);
 
-	field->simple =
-		field->direct && as_it_is && load.bits && !load.reversed;
+	field->simple = field->direct && as_it_is && load.bits &&
+			!load.reversed && !cls->nr_origins;
 	field->text = field->direct && cls->kind == SONDE_KIND_STRING &&
 		      cls->length != SONDE_LENGTH_FIELD &&
 		      cls->encoding == SONDE_ENCODING_UTF8 &&

@@ -126,6 +126,7 @@ static bool in_memory(const struct binding *binding,
 	return field->direct && field->block < SONDE_EXPR_BASES &&
 	       (plan->byte_blocks >> field->block & 1) &&
 	       field->offset % 8 == 0 && !cls->last_bit_first &&
+	       !cls->nr_origins &&
 	       (bits == 8 || bits == 16 || bits == 32 || bits == 64) &&
 	       cls->kind <= SONDE_KIND_FLOAT && cls->kind != SONDE_KIND_BOOL &&
 	       (cls->kind != SONDE_KIND_FLOAT || bits >= 32);

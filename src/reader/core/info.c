@@ -152,7 +152,7 @@ enum sonde_kind sonde_class_kind(const struct sonde_class *cls)
 
 unsigned int sonde_class_bits(const struct sonde_class *cls)
 {
-	return cls->bits;
+	return sonde_class_shown_bits(cls);
 }
 
 unsigned int sonde_class_base(const struct sonde_class *cls)

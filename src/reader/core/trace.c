@@ -300,6 +300,19 @@ static bool is_internal(const char *name)
 	return false;
 }
 
+/* Addresses that are told as numbers from an origin (types/origins.h). */
+static int take_payload_origins(struct sonde_source *source,
+				const struct sonde_event_class *cls)
+{
+	const struct sonde_class *payload = cls->scopes[SONDE_SCOPE_PAYLOAD];
+	int err = 0;
+
+	for (size_t i = 0; payload && i < payload->nr_members && !err; i++)
+		err = sonde_class_take_origins(&source->schema->pool,
+					       payload->members[i].cls);
+	return err;
+}
+
 static int take_event_class(struct sonde_source *source,
 			    struct sonde_event_class *cls)
 {
@@ -318,7 +331,7 @@ static int take_event_class(struct sonde_source *source,
 	cls->info.internal = source->is_sonde && is_internal(cls->info.name);
 	trace->classes = classes;
 	trace->classes[trace->nr_classes++] = cls;
-	return 0;
+	return take_payload_origins(source, cls);
 }
 
 static int take_event_classes(struct sonde_source *source)

@@ -124,7 +124,7 @@ bool sonde_walk_leaf(const struct sonde_class *cls, const uint8_t *data,
 	else if (cls->kind == SONDE_KIND_BOOL)
 		ret_value->u = number != 0;
 	else
-		ret_value->u = number;
+		ret_value->u = sonde_class_from_origin(cls, number);
 	return true;
 }
 

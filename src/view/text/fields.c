@@ -186,7 +186,8 @@ static enum form leaf_form(const struct sonde_writer *writer,
 static uint64_t number_mask(const struct sonde_class *cls)
 {
 	unsigned int unit = cls->base == 16 ? 4 : cls->base == 8 ? 3 : 1;
-	unsigned int bits = (cls->bits + unit - 1) / unit * unit;
+	unsigned int bits =
+		(sonde_class_shown_bits(cls) + unit - 1) / unit * unit;
 
 	return bits && bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
 }
@@ -336,7 +337,7 @@ static int fill_shape(struct making *making, const struct sonde_class *cls,
 	shape->cls = cls;
 	shape->form = leaf_form(making->writer, cls);
 	if ((shape->form == FORM_HEX || shape->form == FORM_UINT) &&
-	    cls->bits == 64 && making->event) {
+	    sonde_class_shown_bits(cls) == 64 && making->event) {
 		shape->form = FORM_CODE;
 		shape->source = making->event->info.source;
 	}

@@ -470,6 +470,69 @@ static void names_mean_what_the_manual_says(void **state)
 	made_free(&file);
 }
 
+/* Of 32 bits: lower ones from 4096 on, the others from 0x70000000 on. */
+#define NEAR                                            \
+	"enum : u32 { \"+0x1000\" = 0 ... 2147483647, " \
+	"\"+0xfffffffff0000000\" = 2147483648 ... 4294967295 } a; u8 m;"
+
+static void a_number_with_origins_is_their_sum(void **state)
+{
+	(void)state;
+	CHECK(NEAR, "a=4098 m=7", 2, 0, 0, 0, 7);
+	CHECK(NEAR, "a=2147487743 m=7", 0xff, 0xff, 0xff, 0x7f, 7);
+	CHECK(NEAR, "a=1879048193 m=7", 1, 0, 0, 0x80, 7);
+	CHECK("string s; " NEAR, "s='x' a=4098 m=7", 'x', 0, 2, 0, 0, 0, 7);
+}
+
+static void what_is_no_origin_of_all_numbers_is_a_label(void **state)
+{
+	(void)state;
+	CHECK("enum : u8 { \"+0x1000\" = 0 ... 254 } a; u8 m;", "a=2 m=7", 2,
+	      7);
+	CHECK("enum : u8 { \"+0x1000\" = 0 ... 9, \"+0x2\" = 11 ... 255 } a;",
+	      "a=2", 2);
+	CHECK("enum : u8 { \"+0x1000\" = 0 ... 9, \"0x2\" = 10 ... 255 } a;",
+	      "a=2", 2);
+	CHECK("enum : u8 { \"+0x1g\" = 0 ... 255 } a;", "a=2", 2);
+	CHECK("enum : s8 { \"+0x1000\" = -128 ... 127 } a;", "a=2", 2);
+	/* what a length is stays what it is */
+	CHECK("enum : u8 { \"+0x1000\" = 0 ... 255 } n; u8 s[n]; u8 m;",
+	      "n=2 s={5 6} m=7", 2, 5, 6, 7);
+}
+
+static void conditions_are_about_the_sum(void **state)
+{
+	static const struct layout layout = { .fields = NEAR };
+	struct made file = { 0 };
+	struct sonde_trace *trace;
+	const struct sonde_class *cls;
+	const char *name;
+
+	(void)state;
+	made_packet(&file,
+		    &(struct made_head){ .begin = 10, .end = 20, .cpu = 2 });
+	for (uint32_t i = 0; i < 3; i++) {
+		made_u16(&file, 0);
+		made_u64(&file, 11);
+		made_u32(&file, 5 + i);
+		made_u8(&file, 0);
+	}
+	made_packet_end(&file, 0);
+	trace = open_layout(&layout, &file);
+	assert_int_equal(nr_matching(trace, "a == 0x1006"), 1);
+	assert_int_equal(nr_matching(trace, "a > 0x1005"), 2);
+	assert_int_equal(nr_matching(trace, "a == 6"), 0);
+	cls = sonde_class_member(
+		sonde_event_class_scope(sonde_trace_event_class(trace, 0),
+					SONDE_SCOPE_PAYLOAD),
+		0, &name);
+	assert_int_equal(sonde_class_bits(cls), 64);
+	assert_int_equal(sonde_class_base(cls), 16);
+	assert_false(sonde_class_has_labels(cls));
+	sonde_trace_close(trace);
+	made_free(&file);
+}
+
 /* A packet whose one event claims more than there is. */
 static void check_damage(const char *fields, const void *payload, size_t size)
 {
@@ -607,6 +670,9 @@ int main(void)
 		cmocka_unit_test(floats_have_two_sizes_and_orders),
 		cmocka_unit_test(lttng_s_compact_header_is_read),
 		cmocka_unit_test(names_mean_what_the_manual_says),
+		cmocka_unit_test(a_number_with_origins_is_their_sum),
+		cmocka_unit_test(what_is_no_origin_of_all_numbers_is_a_label),
+		cmocka_unit_test(conditions_are_about_the_sum),
 		cmocka_unit_test(what_is_cut_off_is_damage),
 		cmocka_unit_test(loads_agree_with_single_bits),
 		cmocka_unit_test(stored_numbers_are_loaded_again),

@@ -11,6 +11,7 @@
 
 #include "types/build.h"
 #include "types/desc.h"
+#include "types/origins.h"
 
 static _Alignas(8) uint8_t room[SONDE_DESC_MAX];
 
@@ -184,6 +185,87 @@ static void a_checksum_that_is_not_there_is_refused(void **state)
 	assert_int_equal(sonde_desc_check(room, head.size, &desc), -EINVAL);
 }
 
+/* What a reader makes of the number: by the label that it has. */
+static uint64_t sum(const struct sonde_desc *desc, uint32_t number)
+{
+	struct sonde_fields it = sonde_desc_fields(desc);
+	struct sonde_field_view field;
+	struct sonde_label_view label;
+	struct sonde_labels labels;
+	uint64_t addend;
+
+	assert_true(sonde_fields_next(&it, &field));
+	labels = sonde_field_labels(&field);
+	while (sonde_labels_next(&labels, &label))
+		if (label.first <= (int64_t)number &&
+		    (int64_t)number <= label.last) {
+			assert_true(sonde_origins_read(label.text, &addend));
+			return number + addend;
+		}
+	fail_msg("%u has no label", number);
+	return 0;
+}
+
+static void addresses_near_an_origin_have_a_number(void **state)
+{
+	static const struct sonde_origins cases[] = {
+		{ 0x555555554000, 0x7fff70000000 },
+		{ 0x400000, 0 },
+		{ 0, 0 },
+		{ UINT64_MAX - 0xfff, 0x1000 },
+	};
+	static const uint64_t distances[] = { 0, 1, 0x7fffffff };
+	struct sonde_build build;
+	uint32_t number;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		const uint64_t from[] = { cases[i].low, cases[i].high };
+
+		sonde_build_begin(&build, room, "function", "entry",
+				  SONDE_INFO);
+		sonde_origins_build(&cases[i], &build, "addr");
+		assert_int_equal(sonde_build_end(&build), 0);
+		assert_true(sonde_origins_has(made()));
+		for (size_t k = 0; k < 6; k++) {
+			uint64_t address = from[k % 2] + distances[k / 2];
+
+			assert_true(sonde_origins_number(&cases[i], address,
+							 &number));
+			assert_true(sum(made(), number) == address);
+		}
+	}
+	assert_false(sonde_origins_number(&cases[0], 0x555555553fff, &number));
+	assert_false(sonde_origins_number(&cases[0], 0x5555d5554000, &number));
+	assert_false(sonde_origins_number(&cases[0], 0x7ffff0000000, &number));
+	assert_false(sonde_origins_number(&cases[0], 0, &number));
+}
+
+static void only_such_labels_are_origins(void **state)
+{
+	static const struct sonde_build_label idle = { 0, 5, "IDLE" };
+	static const char *const others[] = {
+		"",       "+",   "+0x",  "0x10", "-0x10",
+		"+0x10 ", "+10", "+0X1", "+0xg", "+0x10000000000000000",
+	};
+	struct sonde_build build;
+	uint64_t addend = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(sonde_origins_read(others[i], &addend));
+	assert_int_equal(addend, 1);
+	assert_true(sonde_origins_read("+0xffffffffffffffff", &addend));
+	assert_true(addend == UINT64_MAX);
+	sonde_build_begin(&build, room, "p", "e", SONDE_INFO);
+	assert_int_equal(sonde_build_end(&build), 0);
+	assert_false(sonde_origins_has(made()));
+	sonde_build_begin(&build, room, "p", "e", SONDE_INFO);
+	sonde_build_enum(&build, "state", 32, 0, &idle, 1);
+	assert_int_equal(sonde_build_end(&build), 0);
+	assert_false(sonde_origins_has(made()));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +275,8 @@ int main(void)
 		cmocka_unit_test(
 			a_checksum_is_no_field_and_tells_versions_apart),
 		cmocka_unit_test(a_checksum_that_is_not_there_is_refused),
+		cmocka_unit_test(addresses_near_an_origin_have_a_number),
+		cmocka_unit_test(only_such_labels_are_origins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
