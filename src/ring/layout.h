@@ -265,7 +265,10 @@ struct sonde_entry {
 #define SONDE_ENTRY_REFERENCE 4u
 /* Slot 0 has a condition for it, which the fast path doesn't know; set by the
  * process when it has the condition (tracer/filters.c). */
-#define SONDE_ENTRY_FILTERED   8u
+#define SONDE_ENTRY_FILTERED 8u
+/* Another form of the event that has its name and isn't one of these: with an
+ * address as a number (types/origins.h). */
+#define SONDE_ENTRY_FORM       16u
 #define SONDE_ENTRY_HASH_SHIFT 8 /* bits 8..31: hash of the names */
 
 enum sonde_slot_state {

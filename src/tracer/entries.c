@@ -15,6 +15,7 @@
 
 #include "ring/control.h"
 #include "types/desc.h"
+#include "types/origins.h"
 #include "types/select.h"
 
 static struct sonde_arena *entries_header(unsigned char *arena)
@@ -74,7 +75,8 @@ static bool same_name(const unsigned char *arena,
 		       sonde_desc_checksum(desc);
 }
 
-/* The first published entry of that name that isn't a conflict's. */
+/* The first published entry of that name that is neither a conflict's nor another
+ * form's. */
 static bool find(unsigned char *arena, const struct sonde_desc *desc,
 		 uint32_t hash, uint32_t *ret_index)
 {
@@ -86,7 +88,8 @@ static bool find(unsigned char *arena, const struct sonde_desc *desc,
 		 * is complete. */
 		uint32_t flags = sonde_load_acquire(&entry->flags);
 
-		if (!flags || (flags & SONDE_ENTRY_CONFLICT) ||
+		if (!flags ||
+		    flags & (SONDE_ENTRY_CONFLICT | SONDE_ENTRY_FORM) ||
 		    (flags ^ hash) >> SONDE_ENTRY_HASH_SHIFT)
 			continue;
 		if (same_name(arena, entry, desc)) {
@@ -203,10 +206,10 @@ static bool join(unsigned char *arena, const struct sonde_desc *desc,
 }
 
 static bool entries_add_selected(unsigned char *arena,
-				 const struct sonde_desc *desc, uint32_t hash,
+				 const struct sonde_desc *desc, uint32_t flags,
 				 uint32_t *ret_index)
 {
-	if (!add(arena, desc, hash | SONDE_ENTRY_READY, ret_index))
+	if (!add(arena, desc, flags | SONDE_ENTRY_READY, ret_index))
 		return false;
 	entries_select_event(arena, desc, *ret_index);
 	return true;
@@ -223,6 +226,9 @@ bool sonde_entries_add(unsigned char *arena, const struct sonde_desc *desc,
 {
 	uint32_t hash = name_hash(desc);
 
+	if (sonde_origins_has(desc))
+		return entries_add_selected(arena, desc,
+					    hash | SONDE_ENTRY_FORM, ret_index);
 	if (find(arena, desc, hash, ret_index))
 		return join(arena, desc, hash, *ret_index);
 	if (sonde_desc_is_reference(desc))

@@ -15,7 +15,9 @@
 /*
  * `desc` has been checked (types/desc.h). True, and the entry's index; false:
  * it was refused, and the arena says so (no room, or another description has
- * that name). Any number of threads and processes at a time.
+ * that name). One whose first field is an address told as a number is another
+ * form of the event of its name: it is added beside that, whichever comes first.
+ * Any number of threads and processes at a time.
  */
 SONDE_HIDDEN bool sonde_entries_add(unsigned char *arena,
 				    const struct sonde_desc *desc,

@@ -6,10 +6,13 @@ not looked at."""
 
 import collections
 import json
+import subprocess
 
-from sonde import SONDE, build, install, record, run
+from sonde import SONDE, Trace, build, install, record, run, scratch
+from attached import Attached
 from called import gcov_counts, paired
 from harness import check, check_equal, main, test
+from obedient import TIMEOUT
 
 CALLS = r"""
 #include <setjmp.h>
@@ -142,6 +145,35 @@ int main(int argc, char **argv)
 }
 """
 
+# Functions that are nowhere, as far as the compiler's calls can tell.
+NEAR_AND_FAR = r"""
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+void __cyg_profile_func_enter(void *, void *);
+void __cyg_profile_func_exit(void *, void *);
+int main(void)
+{
+	uintptr_t base = (uintptr_t)main & ~(uintptr_t)0xfffff;
+	uintptr_t library = (uintptr_t)dlsym(RTLD_NEXT, "puts");
+	uintptr_t places[] = { (uintptr_t)main, base + 0x7f000000,
+			       base + 0x81000000, base - 0x10000000,
+			       library, library - 0x60000000,
+			       library - 0x90000000, library + 0x7f000000,
+			       1, UINTPTR_MAX };
+	/* waits */
+	for (int i = 0; i < 10; i++) {
+		void *place = (void *)places[i];
+
+		__cyg_profile_func_enter(place, 0);
+		__cyg_profile_func_exit(place, 0);
+		printf("%ju\n", (uintmax_t)places[i]);
+	}
+	return 0;
+}
+"""
+
 FLAGS = ("-O1", "-finstrument-functions")
 
 
@@ -179,18 +211,91 @@ def calls_are_as_many_as_gcov_counts():
 
 
 @test
-def an_event_takes_12_bytes():
+def an_event_takes_8_bytes():
     # What else the preloaded library could record isn't known, so numbers of
     # events are short. Packets have some kilobytes of their own.
     recording, _ = recorded(CALLS)
     events = 2 * sum(gcov_counts(CALLS).values())
     size = sum(file.stat().st_size for file in recording.dir.glob("*_cpu*"))
     check(events > 10000, events)
-    check(12 * events <= size <= 13 * events, (size, events))
+    check(8 * events <= size <= 9 * events, (size, events))
     done = run(SONDE, "stat", "--json", recording.dir)
     check_equal(done.returncode, 0, done.stderr)
     check("malloc:" not in done.stdout and "io:" not in done.stdout,
           done.stdout)
+
+
+def whole(addr):
+    """What babeltrace2 shows of an address: a label and a number, or all."""
+    if not isinstance(addr, tuple):
+        return addr
+    label, number = addr
+    return (int(label, 16) + number) % 2**64
+
+
+@test
+def an_address_is_whole_near_the_program_near_its_libraries_and_elsewhere():
+    program = build(NEAR_AND_FAR, "-D_GNU_SOURCE", "-ldl")
+    recording = record(program, options=["--functions"])
+    check_equal(recording.status, 0, recording.err)
+    expected = [int(line) for line in recording.out.split()
+                for _ in range(2)]
+    addrs = [event["addr"] for event in Trace(recording.dir).events()]
+    check_equal([whole(addr) for addr in addrs], expected, "babeltrace2's")
+    done = run(SONDE, "print", "--json", recording.dir)
+    check_equal([json.loads(line)["payload"]["addr"]
+                 for line in done.stdout.splitlines()], expected, "ours")
+    check_equal([isinstance(addr, tuple) for addr in addrs[::2]],
+                [True, True, False, False, True, True, False, False, False,
+                 False], "as numbers")
+    done = run(SONDE, "print", "-f", f"addr == {expected[0]} || "
+               f"addr == {expected[4]}", recording.dir)
+    check_equal(len(done.stdout.splitlines()), 4, "by a condition")
+
+
+@test
+def under_a_condition_addresses_are_whole():
+    program = build(NEAR_AND_FAR, "-D_GNU_SOURCE", "-ldl")
+    recording = record(program, options=[
+        "--functions", "-e", "function:entry if addr == 1 || "
+        "addr > 1 << 40 && addr < 1 << 48", "-e", "function:exit"])
+    check_equal(recording.status, 0, recording.err)
+    places = [int(line) for line in recording.out.split()]
+    events = Trace(recording.dir).events()
+    check_equal([whole(event["addr"]) for event in events
+                 if event.name == "function:entry"],
+                [at for at in places if at == 1 or 2**40 < at < 2**48],
+                "entries")
+    check_equal([whole(event["addr"]) for event in events
+                 if event.name == "function:exit"], places, "exits")
+
+
+@test
+def two_sessions_have_the_same_addresses():
+    program = build(NEAR_AND_FAR.replace("/* waits */", """
+	char line[80];
+
+	printf("%d\\n", (int)getpid());
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;"""), "-D_GNU_SOURCE", "-ldl")
+    first = scratch() / "first"
+    with subprocess.Popen(
+            [SONDE, "record", "-q", "-o", first, "--functions", "--",
+             program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True) as front:
+        second = Attached("-p", int(front.stdout.readline()),
+                          "-e", "function:*")
+        out, _ = front.communicate("go\n", timeout=TIMEOUT)
+    check_equal(front.returncode, 0, "status")
+    summary = second.end(number=None)
+    expected = [int(line) for line in out.split() for _ in range(2)]
+    check_equal(summary["events_lost"], 0, summary)
+    for directory in first, second.dir:
+        events = [event for event in Trace(directory).events()
+                  if event.name.startswith("function:")]
+        check_equal([whole(event["addr"]) for event in events], expected,
+                    directory)
 
 
 @test

@@ -8,7 +8,12 @@
  *
  * The compiler has each function call the two below, with its address. Their
  * call site is the same in every program and worth nothing that the order of
- * events does not say, so it is not recorded: an event has 12 bytes.
+ * events does not say, so it is not recorded. Each event has a second form, in
+ * which addr is a number of 32 bits that counts from where the program is, or its
+ * libraries (types/origins.h): a record of 8 bytes. What has no such number has
+ * the first form, of 12 bytes. So has what slot 0 doesn't record alone, or under a
+ * condition: conditions and counts are about addresses. A call is an event of one
+ * of the two.
  *
  * Such an event needs no word of being busy (hooks.h, rule 4): nothing in
  * libsonde is compiled so. Without it a signal handler's functions are events
@@ -31,12 +36,20 @@
  * them before any preloaded one, and there are no events then.
  */
 #include <pthread.h>
+#include <sys/auxv.h>
 
 #include "clock/clock.h"
+#include "ring/layout.h"
 #include "ring/shadow.h"
 #include "tracer/preload/hooks.h"
+#include "types/origins.h"
 
 #define THREADS_MAX 1024u
+
+/* The program is known to begin at its headers' page; libraries are mapped from the
+ * top down, so most that come later lie below this one. */
+#define PAGE_BITS  12
+#define ABOVE_SELF (UINT64_C(256) << 20)
 
 /* The compiler's names.
  * NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming) */
@@ -155,6 +168,53 @@ void sonde_hook_functions_begin(void)
 	(void)pthread_atfork(NULL, NULL, forget_left_out);
 }
 
+/* ---- the form with a number ---- */
+
+static const uint32_t near_unwanted;
+static struct sonde_origins origins;
+static struct sonde_site near_entry = { .state = &near_unwanted };
+static struct sonde_site near_exit = { .state = &near_unwanted };
+
+static void near_register(struct sonde_site *site, const char *name)
+{
+	_Alignas(struct sonde_desc) unsigned char room[SONDE_DESC_MAX];
+	struct sonde_build build;
+
+	sonde_build_begin(&build, room, "function", name, SONDE_INFO);
+	sonde_origins_build(&origins, &build, "addr");
+	if (sonde_build_end(&build))
+		return;
+	site->desc = (const void *)room;
+	sonde_register(site, 1); /* has copied it */
+	site->desc = NULL;
+}
+
+void sonde_hook_functions_register(void)
+{
+	uint64_t self = (uintptr_t)&sonde_hook_functions_register;
+
+	origins.low = getauxval(AT_PHDR) >> PAGE_BITS << PAGE_BITS;
+	origins.high = sonde_origins_below((self >> PAGE_BITS << PAGE_BITS) +
+					   ABOVE_SELF);
+	near_register(&near_entry, "entry");
+	near_register(&near_exit, "exit");
+}
+
+/* False: it is to be an event of the other form. */
+static inline bool emit_near(const struct sonde_site *site,
+			     const void *function)
+{
+	uint32_t state = sonde_load_relaxed(sonde_load_relaxed(&site->state));
+	uint32_t number;
+
+	/* An id, so for slot 0 alone and whole; 0 is none. */
+	if (state - 1 >= SONDE_LARGE_ESCAPE - 1 ||
+	    !sonde_origins_number(&origins, (uintptr_t)function, &number))
+		return false;
+	sonde_emit_word(state, number, SONDE_INC(sizeof(number)));
+	return true;
+}
+
 /* ---- what the compiler calls ---- */
 
 void __cyg_profile_func_enter(void *function, void *site)
@@ -162,7 +222,8 @@ void __cyg_profile_func_enter(void *function, void *site)
 	(void)site;
 	if (sonde_hook_groups & SONDE_HOOK_FUNCTIONS_BY_RULE)
 		enter_by_rule(function, __builtin_frame_address(0));
-	else if (sonde_hook_groups & SONDE_HOOK_FUNCTIONS)
+	else if (sonde_hook_groups & SONDE_HOOK_FUNCTIONS &&
+		 !emit_near(&near_entry, function))
 		sonde_event(function, entry, sonde_field(addr, function));
 }
 
@@ -171,6 +232,7 @@ void __cyg_profile_func_exit(void *function, void *site)
 	(void)site;
 	if (sonde_hook_groups & SONDE_HOOK_FUNCTIONS_BY_RULE)
 		leave_by_rule(function, __builtin_frame_address(0));
-	else if (sonde_hook_groups & SONDE_HOOK_FUNCTIONS)
+	else if (sonde_hook_groups & SONDE_HOOK_FUNCTIONS &&
+		 !emit_near(&near_exit, function))
 		sonde_event(function, exit, sonde_field(addr, function));
 }

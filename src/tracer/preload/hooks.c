@@ -73,4 +73,6 @@ __attribute__((constructor)) static void choose_groups(void)
 		return;
 	sonde_hook_groups |= SONDE_HOOK_FUNCTIONS;
 	take_rule(list);
+	if (!sonde_hook_rule.is_on)
+		sonde_hook_functions_register();
 }

@@ -53,7 +53,8 @@ extern SONDE_HIDDEN uint32_t sonde_hook_groups;
 /* Which calls of functions are recorded; SONDE_HOOKS says it as a word
  * "rule=TICKS:DEPTH" (ring/shadow.h). */
 extern SONDE_HIDDEN struct sonde_shadow_rule sonde_hook_rule;
-SONDE_HIDDEN void sonde_hook_functions_begin(void); /* if there is one */
+SONDE_HIDDEN void sonde_hook_functions_begin(void);    /* if there is one */
+SONDE_HIDDEN void sonde_hook_functions_register(void); /* if there is none */
 
 /* True while this thread emits an event. initial-exec: reaching it never
  * allocates. */
