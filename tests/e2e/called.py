@@ -137,6 +137,14 @@ def paired(report, begun_before=0):
                 [0, 0, begun_before], "not paired")
 
 
+def whole(addr):
+    """What babeltrace2 shows of an address: a label and a number, or all."""
+    if not isinstance(addr, tuple):
+        return addr
+    label, number = addr
+    return (int(label, 16) + number) % 2**64
+
+
 def launched(program, *options, words=(), status=0, **more):
     """What it records of a program from its entry point on."""
     recording = record(program, *words,

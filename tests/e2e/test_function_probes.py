@@ -15,7 +15,7 @@ import subprocess
 from sonde import (SONDE, Trace, build, check, install, record, run,
                    scratch)
 from attached import Attached, refusal
-from called import JUMPS, THROWS, Waiting, launched, paired
+from called import JUMPS, THROWS, Waiting, launched, paired, whole
 from harness import Skip, check_equal, main, test
 from obedient import TIMEOUT
 
@@ -667,6 +667,46 @@ def a_program_that_is_started_is_recorded_from_its_entry_on():
     check_equal({name: counts[name] for name in ("main", "leaf", "before")},
                 {"main": 1, "leaf": 1001, "before": 1}, "calls")
     paired(report)
+
+
+NEAR_AND_FAR = r"""
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define APART __attribute__((noinline, noclone, noipa))
+APART int work(int n) { return getenv("HOME") ? n + 1 : n; }
+int main(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < 10000; i++)
+		n = work(n);
+	printf("%ju %ju\n", (uintmax_t)(uintptr_t)work,
+	       (uintmax_t)(uintptr_t)dlsym(RTLD_DEFAULT, "getenv"));
+	return 0;
+}
+"""
+
+
+@test
+def functions_of_the_program_and_of_a_library_take_8_bytes():
+    program = build(NEAR_AND_FAR, "-O2", "-D_GNU_SOURCE", "-ldl")
+    both = "--functions=work", "--functions=getenv@libc*"
+    recording = record(program, options=["--memory", "64M", *both])
+    check_equal(recording.status, 0, recording.err)
+    work, library = map(int, recording.out.split())
+    addrs = [event["addr"] for event in Trace(recording.dir).events()]
+    check_equal(collections.Counter(map(whole, addrs)),
+                {work: 20000, library: 20000}, "addresses")
+    check(all(isinstance(addr, tuple) for addr in addrs), "all are numbers")
+    size = sum(file.stat().st_size for file in recording.dir.glob("*_cpu*"))
+    check(8 * 40000 <= size <= 9 * 40000, size)
+    recording = record(program, options=["--memory", "64M", "--stack", *both])
+    work, library = map(int, recording.out.split())
+    addrs = [event["addr"] for event in Trace(recording.dir).events()]
+    check_equal(collections.Counter(addrs), {work: 20000, library: 20000},
+                "with stacks")
 
 
 @test

@@ -10,7 +10,7 @@ import subprocess
 
 from sonde import SONDE, Trace, build, install, record, run, scratch
 from attached import Attached
-from called import gcov_counts, paired
+from called import gcov_counts, paired, whole
 from harness import check, check_equal, main, test
 from obedient import TIMEOUT
 
@@ -223,14 +223,6 @@ def an_event_takes_8_bytes():
     check_equal(done.returncode, 0, done.stderr)
     check("malloc:" not in done.stdout and "io:" not in done.stdout,
           done.stdout)
-
-
-def whole(addr):
-    """What babeltrace2 shows of an address: a label and a number, or all."""
-    if not isinstance(addr, tuple):
-        return addr
-    label, number = addr
-    return (int(label, 16) + number) % 2**64
 
 
 @test

@@ -795,14 +795,20 @@ call_other(struct sonde_agent *agent, uint64_t index,
 
 /* A record that the fast path can't make, or that has a call stack. */
 SONDE_COLD static void
-tell_function_slowly(uint32_t state, const struct sonde_agent_probe *probe,
+tell_function_slowly(struct sonde_agent *agent,
+		     const struct sonde_agent_probe *probe,
 		     const struct sonde_agent_call_registers *r)
 {
+	uint32_t state = sonde_agent_state_of(agent, probe->event);
 	const uint64_t words[1 + SONDE_AGENT_APPEND_SLACK / 8] = {
 		probe->function
 	};
 	uint64_t stack = r->rsp + probe->frame;
 
+	if (sonde_unlikely(!state)) {
+		sonde_agent_miss(agent);
+		return;
+	}
 	/* NOLINTBEGIN(performance-no-int-to-ptr): the stack's */
 	sonde_agent_append_from(
 		state, words, SONDE_AGENT_INC(sizeof(words[0])),
@@ -814,7 +820,7 @@ tell_function_slowly(uint32_t state, const struct sonde_agent_probe *probe,
 	/* NOLINTEND(performance-no-int-to-ptr) */
 }
 
-/* A function's entry or exit, {function}. */
+/* A function's entry or exit. */
 static __attribute__((noinline)) bool
 call_function(struct sonde_agent *agent, uint64_t index,
 	      const struct sonde_agent_probe *probe,
@@ -831,15 +837,13 @@ call_function(struct sonde_agent *agent, uint64_t index,
 		return false;
 	}
 	sonde_agent_count(agent, index);
-	state = sonde_agent_state_of(agent, probe->event);
-	if (sonde_unlikely(!state))
-		sonde_agent_miss(agent);
-	else if (sonde_unlikely(state & SONDE_STATE_GENERIC ||
-				!agent->tid_offset || !sonde_agent_rseq()))
-		tell_function_slowly(state, probe, r);
+	state = sonde_agent_state_of(agent, probe->near.event);
+	if (sonde_unlikely(!state || state & SONDE_STATE_GENERIC ||
+			   !agent->tid_offset || !sonde_agent_rseq()))
+		tell_function_slowly(agent, probe, r);
 	else
-		sonde_agent_append_word(state, probe->function,
-					SONDE_AGENT_INC(8));
+		sonde_agent_append_word(state, probe->near.word,
+					probe->near.inc);
 	return false;
 }
 

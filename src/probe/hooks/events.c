@@ -16,6 +16,7 @@ enum type {
 	END = 0,
 	SIZE,    /* size_t */
 	POINTER, /* void * */
+	NEAR,    /* of code: a number (types/origins.h) */
 	INT,
 	COUNT, /* uint32_t */
 	BOOL,
@@ -185,6 +186,12 @@ static const struct event events[SONDE_HOOKS_NR_EVENTS] = {
 	[SONDE_HOOKS_FUNCTION_EXIT] = { "function",
 					"exit",
 					{ { "addr", POINTER } } },
+	[SONDE_HOOKS_FUNCTION_NEAR_ENTRY] = { "function",
+					      "entry",
+					      { { "addr", NEAR } } },
+	[SONDE_HOOKS_FUNCTION_NEAR_EXIT] = { "function",
+					     "exit",
+					     { { "addr", NEAR } } },
 	[SONDE_HOOKS_FUNCTION_BEGIN] = { "function",
 					 "begin",
 					 { { "addr", POINTER },
@@ -306,7 +313,8 @@ bool sonde_hooks_has_end(const struct sonde_hooks_function *function)
 	       function->kind != SONDE_AGENT_CALL_UNLOCK;
 }
 
-int sonde_hooks_describe(enum sonde_hooks_event event, void *room)
+int sonde_hooks_describe(enum sonde_hooks_event event,
+			 const struct sonde_origins *origins, void *room)
 {
 	const struct event *from = &events[event];
 	struct sonde_build build;
@@ -321,6 +329,9 @@ int sonde_hooks_describe(enum sonde_hooks_event event, void *room)
 		case POINTER:
 			sonde_build_int(&build, field->name, 64,
 					SONDE_FIELD_HEX);
+			break;
+		case NEAR:
+			sonde_origins_build(origins, &build, field->name);
 			break;
 		case INT:
 			sonde_build_int(&build, field->name, 32,

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "probe/inject/agent.h"
+#include "types/origins.h"
 
 enum sonde_hooks_event {
 	SONDE_HOOKS_NONE = 0,
@@ -51,6 +52,9 @@ enum sonde_hooks_event {
 	SONDE_HOOKS_FSYNC,
 	SONDE_HOOKS_FUNCTION_ENTRY,
 	SONDE_HOOKS_FUNCTION_EXIT,
+	/* the same, with the address as a number */
+	SONDE_HOOKS_FUNCTION_NEAR_ENTRY,
+	SONDE_HOOKS_FUNCTION_NEAR_EXIT,
 	SONDE_HOOKS_FUNCTION_BEGIN, /* under a rule (ring/shadow.h) */
 	SONDE_HOOKS_FUNCTION_END,
 	SONDE_HOOKS_NR_EVENTS,
@@ -79,8 +83,9 @@ extern const size_t sonde_hooks_nr_functions;
 /* Whether something of it is known only when it returns. */
 bool sonde_hooks_has_end(const struct sonde_hooks_function *function);
 
-/* The event's description, in `room` (SONDE_DESC_MAX bytes, aligned to 8). 0 or
- * what sonde_build_end() says. */
-int sonde_hooks_describe(enum sonde_hooks_event event, void *room);
+/* The event's description, in `room` (SONDE_DESC_MAX bytes, aligned to 8), of
+ * numbers with these origins. 0 or what sonde_build_end() says. */
+int sonde_hooks_describe(enum sonde_hooks_event event,
+			 const struct sonde_origins *origins, void *room);
 
 #endif /* PROBE_HOOKS_EVENTS_H */

@@ -52,6 +52,7 @@ struct hooked {
 	struct sonde_hooks_plan *plan;
 	uint32_t probe_of[SONDE_HOOKS_SPECS_MAX]; /* by spec */
 	struct indexes events;
+	struct sonde_origins origins;
 	struct sonde_hooks_traced traced;
 	struct sonde_hooks_sites sites;
 	struct sonde_hooks_forks forks;
@@ -370,29 +371,70 @@ static void set_events(struct hooked *hooked, const struct indexes *indexes)
 	}
 }
 
-static uint32_t function_event(const struct indexes *indexes,
-			       const struct sonde_probe_spec *spec)
+/* What a function's probe records: its address in two forms. */
+static void set_function_event(const struct hooked *hooked,
+			       const struct sonde_probe_spec *spec,
+			       uint32_t *ret_event,
+			       struct sonde_agent_near *ret_near)
 {
-	return indexes->of[spec->role == SONDE_AGENT_ROLE_BEGIN ?
-				   SONDE_HOOKS_FUNCTION_ENTRY :
+	const uint32_t *of = hooked->events.of;
+	bool is_begin = spec->role == SONDE_AGENT_ROLE_BEGIN;
+	uint32_t number;
+
+	*ret_event = of[is_begin ? SONDE_HOOKS_FUNCTION_ENTRY :
 				   SONDE_HOOKS_FUNCTION_EXIT];
+	*ret_near = (struct sonde_agent_near){
+		.event = *ret_event,
+		.word = spec->function,
+		.inc = SONDE_INC(sizeof(spec->function)),
+	};
+	if (!sonde_origins_number(&hooked->origins, spec->function, &number))
+		return;
+	*ret_near = (struct sonde_agent_near){
+		.event = of[is_begin ? SONDE_HOOKS_FUNCTION_NEAR_ENTRY :
+				       SONDE_HOOKS_FUNCTION_NEAR_EXIT],
+		.word = number,
+		.inc = SONDE_INC(sizeof(number)),
+	};
 }
 
 /* Nothing is recorded yet, so no hit has looked. */
 static void set_function_events(struct hooked *hooked,
-				const struct sonde_shadow_rule *rule,
-				const struct indexes *indexes)
+				const struct sonde_shadow_rule *rule)
 {
 	const struct sonde_hooks_traced *traced = &hooked->traced;
 	struct sonde_agent *agent = sonde_process_agent(hooked->process);
 
 	agent->rule = *rule;
-	agent->event_begin = indexes->of[SONDE_HOOKS_FUNCTION_BEGIN];
-	agent->event_end = indexes->of[SONDE_HOOKS_FUNCTION_END];
-	for (size_t i = 0; i < traced->nr_specs; i++)
-		if (traced->probes[i] != SONDE_HOOKS_NO_PROBE)
-			agent->probes[traced->probes[i]].event =
-				function_event(indexes, &traced->specs[i]);
+	agent->event_begin = hooked->events.of[SONDE_HOOKS_FUNCTION_BEGIN];
+	agent->event_end = hooked->events.of[SONDE_HOOKS_FUNCTION_END];
+	for (size_t i = 0; i < traced->nr_specs; i++) {
+		uint32_t n = traced->probes[i];
+
+		if (n != SONDE_HOOKS_NO_PROBE)
+			set_function_event(hooked, &traced->specs[i],
+					   &agent->probes[n].event,
+					   &agent->probes[n].near);
+	}
+}
+
+/* The functions that are meant, and what lies near them, have numbers. */
+static void find_origins(struct hooked *hooked)
+{
+	const struct sonde_hooks_traced *traced = &hooked->traced;
+	uint64_t least = UINT64_MAX;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < traced->nr; i++) {
+		uint64_t address = traced->list[i].address;
+
+		least = address < least ? address : least;
+		most = address > most ? address : most;
+	}
+	hooked->origins = (struct sonde_origins){
+		.low = traced->nr ? least : 0,
+		.high = sonde_origins_below(most + 1),
+	};
 }
 
 /* Those with arguments or a result: as many as there are different ones. */
@@ -478,6 +520,8 @@ static int hooks_add_events(struct hooked *hooked,
 	bool wanted[SONDE_HOOKS_NR_EVENTS] = {
 		[SONDE_HOOKS_FUNCTION_ENTRY] = has_functions && !by_rule,
 		[SONDE_HOOKS_FUNCTION_EXIT] = has_functions && !by_rule,
+		[SONDE_HOOKS_FUNCTION_NEAR_ENTRY] = has_functions && !by_rule,
+		[SONDE_HOOKS_FUNCTION_NEAR_EXIT] = has_functions && !by_rule,
 		[SONDE_HOOKS_FUNCTION_BEGIN] = has_functions && by_rule,
 		[SONDE_HOOKS_FUNCTION_END] = has_functions && by_rule,
 	};
@@ -490,10 +534,11 @@ static int hooks_add_events(struct hooked *hooked,
 			wanted[f->event] = wanted[f->before] = wanted[f->busy] =
 				true;
 	}
+	find_origins(hooked);
 	for (int i = SONDE_HOOKS_NONE + 1; i < SONDE_HOOKS_NR_EVENTS; i++) {
 		int rc = wanted[i] ?
 				 sonde_hooks_describe((enum sonde_hooks_event)i,
-						      room) :
+						      &hooked->origins, room) :
 				 0;
 
 		if (!rc && wanted[i])
@@ -505,7 +550,7 @@ static int hooks_add_events(struct hooked *hooked,
 	}
 	hooked->events = indexes;
 	set_events(hooked, &indexes);
-	set_function_events(hooked, &config->rule, &indexes);
+	set_function_events(hooked, &config->rule);
 	return set_argument_events(hooked);
 }
 
@@ -870,8 +915,8 @@ static void hooks_exchange(struct hooked *hooked,
 
 	/* Hits are recorded at once. */
 	for (size_t i = 0; i < next->nr_specs; i++) {
-		next->specs[i].event =
-			function_event(&hooked->events, &next->specs[i]);
+		set_function_event(hooked, &next->specs[i],
+				   &next->specs[i].event, &next->specs[i].near);
 		next->specs[i].keeps_hits = true;
 	}
 	sonde_hooks_traced_follow(next, &hooked->traced, hooked->probes);

@@ -247,6 +247,18 @@ struct sonde_agent_rule {
 	uint32_t file, rule;
 };
 
+/*
+ * What is recorded of a function where slot 0 alone records it, and whole: the
+ * event that has its address as a number (types/origins.h), or, where it has none,
+ * the one that has all of it.
+ */
+struct sonde_agent_near {
+	uint32_t event; /* index in the arena */
+	uint32_t reserved;
+	uint64_t word; /* the payload */
+	uint64_t inc;  /* SONDE_INC() of its bytes */
+};
+
 struct sonde_agent_probe {
 	uint32_t state;
 	uint32_t event; /* index in the arena */
@@ -281,7 +293,7 @@ struct sonde_agent_probe {
 	uint64_t filter; /* of BEGIN, in plans[] */
 	uint32_t is_filtered;
 	uint32_t reserved0;
-	uint64_t reserved[3];
+	struct sonde_agent_near near; /* BEGIN, END */
 };
 
 /* int3 at `address` goes on at `to`. */

@@ -771,6 +771,7 @@ static int fill(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		.frame = spec->frame,
 		.gives = spec->gives,
 		.function = spec->function,
+		.near = spec->near,
 		.is_filtered = spec->is_filtered,
 	};
 	int rc = sonde_publish_plan(p->agent, &p->plans, &plan, &filled);

@@ -38,6 +38,7 @@ struct sonde_probe_spec {
 	/* agent.h; 0 for all else than functions' calls */
 	uint32_t role, call, frame, gives;
 	uint64_t function;
+	struct sonde_agent_near near;
 	bool is_filtered; /* likewise */
 	bool is_idle;     /* the instruction there does nothing: it isn't run */
 	const struct sonde_publish_filter *filter; /* copied */
