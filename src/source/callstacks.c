@@ -78,6 +78,73 @@ uint32_t sonde_callstacks_keep(struct sonde_stacks *stacks,
 			   0;
 }
 
+/* ---- the recorder's own ---- */
+
+struct sonde_callstacks_store *sonde_callstacks_store_new(void)
+{
+	struct sonde_callstacks_store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return NULL;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(store->tables); i++) {
+		store->tables[i] = sonde_callstacks_new();
+		if (!store->tables[i]) {
+			sonde_callstacks_store_free(store);
+			return NULL;
+		}
+	}
+	return store;
+}
+
+void sonde_callstacks_store_free(struct sonde_callstacks_store *store)
+{
+	if (!store)
+		return;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(store->tables); i++)
+		sonde_callstacks_free(store->tables[i]);
+	free(store);
+}
+
+static struct sonde_stacks *
+callstacks_filled(const struct sonde_callstacks_store *store)
+{
+	return store->tables[store->nr_turns % 2];
+}
+
+/* Numbers of the other table that come before those of the i-th turn's. */
+static uint32_t callstacks_before(uint32_t nr_turns)
+{
+	return nr_turns % 2 * SONDE_STACKS_MAX;
+}
+
+void sonde_callstacks_store_turn(struct sonde_callstacks_store *store)
+{
+	struct sonde_stacks *stacks;
+
+	store->nr_turns++;
+	stacks = callstacks_filled(store);
+	/* Its pages are zeros again; of memory that is ours it can't fail. */
+	(void)madvise(stacks, sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX),
+		      MADV_DONTNEED);
+	stacks->depth = SONDE_STACKS_DEPTH_MAX;
+}
+
+uint32_t sonde_callstacks_store_keep(struct sonde_callstacks_store *store,
+				     const struct sonde_callstacks_chain *chain)
+{
+	uint32_t number =
+		sonde_callstacks_keep(callstacks_filled(store), chain);
+
+	return number ? callstacks_before(store->nr_turns) + number : 0;
+}
+
+void sonde_callstacks_store_lose(struct sonde_callstacks_store *store)
+{
+	sonde_add_relaxed(&callstacks_filled(store)->nr_lost, 1);
+}
+
+/* ---- telling ---- */
+
 void sonde_callstacks_fini(struct sonde_callstacks *told)
 {
 	free(told->told);
@@ -128,7 +195,7 @@ static bool copy_stack(struct sonde_stacks *stacks, uint32_t depth, uint32_t i,
 static bool tell_stack(const struct sonde_callstacks_target *target, uint32_t i,
 		       const struct callstack *stack)
 {
-	uint32_t number = i + 1;
+	uint32_t number = target->before + i + 1;
 	uint8_t end = (uint8_t)stack->end;
 	uint8_t *at = sonde_out_event(target->out, target->stack_id,
 				      HEAD_BYTES + 8ull * stack->nr);
@@ -191,4 +258,30 @@ bool sonde_callstacks_tell(struct sonde_callstacks *told,
 		told->first++;
 	tell_lost(told, stacks, target);
 	return nr == AT_ONCE;
+}
+
+void sonde_callstacks_telling_fini(struct sonde_callstacks_telling *telling)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(telling->told); i++)
+		sonde_callstacks_fini(&telling->told[i]);
+}
+
+bool sonde_callstacks_store_tell(struct sonde_callstacks_telling *telling,
+				 const struct sonde_callstacks_store *store,
+				 struct sonde_callstacks_target *target)
+{
+	uint32_t nr = store->nr_turns - telling->nr_turns + 1;
+	bool has_more = false;
+
+	for (uint32_t i = 0; i < nr && i < SONDE_ARRAY_SIZE(telling->told);
+	     i++) {
+		uint32_t turn = telling->nr_turns + i;
+
+		target->before = callstacks_before(turn);
+		has_more |=
+			sonde_callstacks_tell(&telling->told[i],
+					      store->tables[turn % 2],
+					      SONDE_STACKS_DEPTH_MAX, target);
+	}
+	return has_more;
 }

@@ -13,6 +13,13 @@
  *
  * A stack is told once to a trace. A process may be hostile: a stack is copied
  * once, and bounded.
+ *
+ * What the recorder itself keeps, of events as it reads them, is in a store: two
+ * tables of stacks, one of which is filled. A turn empties the other, which is
+ * filled from then on; its numbers follow those of the first. So what is read for
+ * a chunk or a snapshot that begins with a turn is in tables that have nothing of
+ * those before it, however long the session lasts; and as long as there is no
+ * second turn, what is read for the chunk that ends is in one of the two.
  */
 #ifndef SOURCE_CALLSTACKS_H
 #define SOURCE_CALLSTACKS_H
@@ -47,6 +54,25 @@ bool sonde_callstacks_add(struct sonde_callstacks_chain *chain,
 uint32_t sonde_callstacks_keep(struct sonde_stacks *stacks,
 			       const struct sonde_callstacks_chain *chain);
 
+/* The recorder's own, of events that it reads. */
+struct sonde_callstacks_store {
+	struct sonde_stacks *tables[2];
+	uint32_t nr_turns; /* modulo 2: the table that is filled */
+};
+
+/* NULL: no memory. */
+struct sonde_callstacks_store *sonde_callstacks_store_new(void);
+/* NULL is fine. */
+void sonde_callstacks_store_free(struct sonde_callstacks_store *store);
+/* Numbers that were given before the last turn mean nothing any more. */
+void sonde_callstacks_store_turn(struct sonde_callstacks_store *store);
+/* As sonde_callstacks_keep(). */
+uint32_t
+sonde_callstacks_store_keep(struct sonde_callstacks_store *store,
+			    const struct sonde_callstacks_chain *chain);
+/* An event's stack is not known. */
+void sonde_callstacks_store_lose(struct sonde_callstacks_store *store);
+
 /* What was told of one image's. Zeros are nothing. */
 struct sonde_callstacks {
 	uint32_t first; /* all below were told */
@@ -64,6 +90,7 @@ struct sonde_callstacks_target {
 	struct sonde_out *out;
 	uint16_t stack_id, lost_id;
 	uint32_t image;
+	uint32_t before; /* numbers of another table */
 };
 
 /* Tells what is new, some thousands at most: true if there may be more. `depth`
@@ -71,5 +98,18 @@ struct sonde_callstacks_target {
 bool sonde_callstacks_tell(struct sonde_callstacks *told,
 			   struct sonde_stacks *stacks, uint32_t depth,
 			   const struct sonde_callstacks_target *target);
+
+/* What one trace was told of a store since a turn. Zeros, but for the turn. */
+struct sonde_callstacks_telling {
+	uint32_t nr_turns; /* the store's, when the trace began */
+	struct sonde_callstacks told[2];
+};
+
+void sonde_callstacks_telling_fini(struct sonde_callstacks_telling *telling);
+/* As sonde_callstacks_tell(), of the table that was filled then, and of the one
+ * after it; target->before is set. */
+bool sonde_callstacks_store_tell(struct sonde_callstacks_telling *telling,
+				 const struct sonde_callstacks_store *store,
+				 struct sonde_callstacks_target *target);
 
 #endif /* SOURCE_CALLSTACKS_H */

@@ -111,12 +111,14 @@ static bool has_class(const struct sonde_stream *stream,
 	return false;
 }
 
+/* In which there are call stacks of processes by their numbers. */
 static bool has_samples(const struct sonde_trace *trace,
 			const struct sonde_source *source)
 {
 	for (size_t i = 0; i < trace->nr_streams; i++)
 		if (trace->streams[i]->source == source &&
-		    has_class(trace->streams[i], is_begin))
+		    (has_class(trace->streams[i], is_begin) ||
+		     has_class(trace->streams[i], sonde_names_is_stack)))
 			return true;
 	return false;
 }
@@ -133,6 +135,7 @@ static bool has_looks(const struct sonde_trace *trace,
 		      const struct sonde_stream *stream)
 {
 	return has_class(stream, is_look) || has_class(stream, is_begin) ||
+	       has_class(stream, sonde_names_is_stack) ||
 	       has_class(stream, is_code) ||
 	       (has_class(stream, is_dumped) &&
 		has_samples(trace, stream->source));

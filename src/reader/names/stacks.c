@@ -19,7 +19,7 @@ struct stack {
 	struct sonde_names_stack stack;
 };
 
-static bool is_stack(const struct sonde_event_class *cls)
+bool sonde_names_is_stack(const struct sonde_event_class *cls)
 {
 	return cls->info.internal && !strcmp(cls->info.name, "sonde:stack");
 }
@@ -65,7 +65,7 @@ int sonde_names_stacks_aim(struct sonde_names_stacks *stacks,
 	if (!stacks->fields)
 		return -ENOMEM;
 	for (size_t i = 0; i < trace->nr_classes; i++) {
-		stacks->has_any |= is_stack(trace->classes[i]);
+		stacks->has_any |= sonde_names_is_stack(trace->classes[i]);
 		sonde_names_stack_field(trace->classes[i], &stacks->fields[i]);
 	}
 	return 0;
@@ -111,7 +111,7 @@ int sonde_names_stacks_take(struct sonde_names_stacks *stacks, uint64_t image,
 	struct stack *stack;
 	uint64_t *kept;
 
-	if (!is_stack(event->cls))
+	if (!sonde_names_is_stack(event->cls))
 		return 0;
 	read_stack(event, &read, frames);
 	key = sonde_key_make(SONDE_KEY_HEX, image, read.number);

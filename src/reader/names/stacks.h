@@ -44,6 +44,7 @@ uint64_t sonde_names_frame_address(uint64_t frame, bool *ret_is_return);
  * a kernel's trace with this bit is the process of the number below it. */
 #define SONDE_NAMES_PROCESS (UINT64_C(1) << 31)
 
+bool sonde_names_is_stack(const struct sonde_event_class *cls);
 /* Of samples, which tell their process and their stack in their payload. */
 bool sonde_names_is_sample(const struct sonde_event_class *cls);
 /* Which field says what stack such events have; without owner: none does. */

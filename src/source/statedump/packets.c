@@ -4,7 +4,7 @@
  *
  * Blocks are in the order of time, and only the last one is written to; one is
  * freed when it was delivered. All together are bounded, and an event beyond
- * that is counted.
+ * that is counted, or the oldest block's are.
  */
 #include "source/statedump/packets.h"
 
@@ -60,10 +60,27 @@ void sonde_out_flush(struct sonde_out *out)
 		block->ts_end = out->packer.last;
 }
 
+/* Returns how many events it had. */
+static uint64_t out_drop_first(struct sonde_out *out)
+{
+	struct sonde_out_block *block = out->first;
+	uint64_t events = block->events;
+
+	out->first = block->next;
+	if (!out->first)
+		out->last = NULL;
+	out->bytes -= sizeof(*block);
+	free(block);
+	return events;
+}
+
 static bool dump_packets_add_block(struct sonde_out *out)
 {
 	struct sonde_out_block *block;
 
+	if (out->keeps_newest && out->first &&
+	    out->bytes + sizeof(*block) > out->bytes_max)
+		out->overwritten += out_drop_first(out);
 	if (out->bytes + sizeof(*block) > out->bytes_max)
 		return false;
 	block = malloc(sizeof(*block));
@@ -139,16 +156,8 @@ int sonde_out_peek(struct sonde_out *out, struct sonde_ring_chunk *ret_chunk)
 
 void sonde_out_advance(struct sonde_out *out)
 {
-	struct sonde_out_block *block = out->first;
-
-	if (!block || !block->ts_end)
-		return;
-	out->first = block->next;
-	if (!out->first)
-		out->last = NULL;
-	out->bytes -= sizeof(*block);
-	out->delivered += block->events;
-	free(block);
+	if (out->first && out->first->ts_end)
+		out->delivered += out_drop_first(out);
 }
 
 void sonde_out_fini(struct sonde_out *out)

@@ -7,7 +7,8 @@
  * first and last of its packet. Blocks are taken when events come and given
  * back when they were delivered; together they are bounded. Each begins later
  * than the one before, even if all events have one time. An event that finds
- * no room is counted. One thread.
+ * no room is counted, or, with `keeps_newest`, takes that of the oldest block,
+ * whose events are. One thread.
  */
 #ifndef SOURCE_STATEDUMP_PACKETS_H
 #define SOURCE_STATEDUMP_PACKETS_H
@@ -36,8 +37,10 @@ struct sonde_out {
 	uint64_t events;            /* in all blocks ever */
 	uint64_t delivered;
 	uint64_t lost;
-	uint32_t tid;          /* whose context events have */
-	bool has_no_context;   /* as in traces of programs */
+	uint64_t overwritten;
+	uint32_t tid;        /* whose context events have */
+	bool has_no_context; /* as in traces of programs */
+	bool keeps_newest;
 	bool is_out_of_memory; /* an event was lost on account of it */
 };
 
