@@ -140,10 +140,6 @@ static int check_chunks(const struct sonde_session_config *config,
 			    "--rotate is for --mode discard, which writes "
 			    "events as they come; of --mode overwrite, sonde "
 			    "snapshot writes what there is");
-	if (config->kernel.sample_hz)
-		return fail(complaint,
-			    "--sample is for one trace, in which its call "
-			    "stacks are told once: leave out --rotate");
 	if (config->keep_bytes && config->keep_bytes / 2 < config->rotate_bytes)
 		return fail(complaint,
 			    "--keep is less than two chunks of --rotate: make "

@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "ctf/place.h"
 #include "doctor/doctor.h"
+#include "source/callstacks.h"
 #include "source/choose.h"
 #include "source/statedump/dump.h"
 
@@ -30,6 +31,12 @@
 #define LOOKS        2u
 #define NEXT_LOOK_NS 100000000ull
 
+/* Of one trace: what tells it the stacks of its events. */
+struct kernel_teller {
+	struct sonde_source *source; /* NULL: there are none */
+	struct sonde_consumer *consumer;
+};
+
 struct sonde_session_kernel {
 	struct sonde_session_kernel_setup setup;
 	const struct sonde_session_kernel_config *config;
@@ -40,6 +47,10 @@ struct sonde_session_kernel {
 	/* The dump's first, then the set's, then of what is waited for. */
 	struct sonde_consumer *consumers[1 + 2 * SONDE_SOURCES_MAX];
 	uint32_t nr;
+	uint32_t stacks_class;
+	/* In discard mode, and at the end: of the trace, and of the one before
+	 * until its last events are in it. */
+	struct kernel_teller teller, ending;
 	bool started;
 	bool has_symbols; /* they were asked for, and are recorded */
 	pid_t root;       /* the program's process; 0: none */
@@ -132,12 +143,6 @@ static int open_until(struct sonde_session_kernel *kernel,
 				  error);
 }
 
-/* A stack is told once, as events come: not to each chunk, nor to a snapshot. */
-static bool may_have_stacks(const struct sonde_session_config *config)
-{
-	return config->mode == SONDE_DISCARD && !config->rotates;
-}
-
 static enum sonde_source_scope
 session_kernel_scope(const struct sonde_session_config *config)
 {
@@ -170,9 +175,7 @@ static void describe_config(const struct sonde_session_kernel_setup *setup,
 		.nr_probes = config->nr_probes,
 		.variables = config->variables,
 		.sample_hz = config->sample_hz,
-		.stack_frames = may_have_stacks(setup->config) ?
-					setup->config->stacks_depth :
-					0,
+		.stack_frames = setup->config->stacks_depth,
 	};
 	/* Others may have our numbers there: nobody is left out. */
 	if (!config->self && sonde_source_knows_pids())
@@ -244,12 +247,6 @@ static void note_lacks(const struct sonde_session_kernel *kernel)
 			sonde_summary_note(kernel->setup.summary, "%s",
 					   source->note);
 	}
-
-	if (kernel->setup.config->stacks_depth && kernel->config->rules->nr &&
-	    !may_have_stacks(kernel->setup.config))
-		sonde_summary_note(kernel->setup.summary,
-				   "kernel events have no call stacks: they "
-				   "are for --mode discard without --rotate");
 	if (!kernel->config->self && !sonde_source_knows_pids())
 		sonde_summary_note(kernel->setup.summary,
 				   "in a container (a PID namespace) the "
@@ -405,6 +402,90 @@ static int add_recorded(struct sonde_session_kernel *kernel,
 	return rc;
 }
 
+/* ---- call stacks ---- */
+
+/* What is read from now on has stacks that no trace was told. Samples have numbers
+ * that were given long ago, so with them stacks stay, and are told to all. */
+static void turn_stacks(const struct sonde_session_kernel *kernel)
+{
+	if (kernel->set.stacks && !kernel->config->sample_hz)
+		sonde_callstacks_store_turn(kernel->set.stacks);
+}
+
+/* To the trace that the session has: those of what is read from now on. It is
+ * started with the next source that is. 0 or -errno. */
+static int add_teller(const struct sonde_session_kernel *kernel,
+		      struct sonde_session *session,
+		      struct kernel_teller *ret_teller)
+{
+	const struct sonde_source_config ours = {
+		.stacks = kernel->set.stacks,
+		.now = kernel->setup.now,
+	};
+	const struct sonde_consumer_config config = {
+		.class_id = kernel->stacks_class,
+		.header = SONDE_LARGE,
+		.mode = SONDE_DISCARD,
+		.comment = "call stacks of the kernel's events",
+		.name = sonde_source_stacks.name,
+		.files = "",
+	};
+	struct kernel_teller teller = { .source = NULL };
+	struct sonde_source_error error;
+	int rc;
+
+	if (!kernel->set.stacks)
+		return 0;
+	rc = sonde_source_stacks.open(&ours, &teller.source, &error);
+	if (!rc)
+		rc = sonde_session_add(session, SONDE_CTF_KERNEL, teller.source,
+				       &config, &teller.consumer);
+	if (rc && teller.source)
+		teller.source->ops->close(teller.source);
+	else if (!rc)
+		*ret_teller = teller;
+	return rc;
+}
+
+/* While the session records, or what it holds is read. */
+static void begin_teller(const struct sonde_session_kernel *kernel,
+			 struct sonde_session *session,
+			 struct kernel_teller *ret_teller)
+{
+	struct sonde_source_error error;
+	int rc = add_teller(kernel, session, ret_teller);
+
+	if (!rc && ret_teller->source)
+		rc = sonde_session_start(session, 0, &error);
+	if (rc)
+		sonde_summary_note(
+			sonde_session_output(session, SONDE_CTF_KERNEL)
+				->summary,
+			"the call stacks of kernel events are not in it: %s",
+			strerrordesc_np(-rc));
+}
+
+/* All events of its trace have been read. */
+static void end_teller(struct sonde_session *session,
+		       struct kernel_teller *teller)
+{
+	if (!teller->source)
+		return;
+	sonde_session_remove(session, teller->consumer);
+	teller->source->ops->close(teller->source);
+	*teller = (struct kernel_teller){ .source = NULL };
+}
+
+void sonde_session_kernel_end_turn(struct sonde_session_kernel *kernel)
+{
+	end_teller(kernel->session, &kernel->ending);
+	sonde_session_kernel_end_trace(kernel,
+				       sonde_session_ending(kernel->session,
+							    SONDE_CTF_KERNEL));
+}
+
+/* ---- the session's trace ---- */
+
 int sonde_session_kernel_create(struct sonde_session_kernel *kernel,
 				struct sonde_session *session)
 {
@@ -417,6 +498,11 @@ int sonde_session_kernel_create(struct sonde_session_kernel *kernel,
 		rc = add_recorded(kernel, kernel->set.sources[i], false);
 	for (uint32_t i = 0; !rc && i < kernel->until.nr; i++)
 		rc = add_recorded(kernel, kernel->until.sources[i], true);
+	kernel->stacks_class =
+		sonde_session_take_class(session, SONDE_CTF_KERNEL);
+	/* In overwrite mode nothing is read before the end. */
+	if (!rc && kernel->setup.config->mode == SONDE_DISCARD)
+		rc = add_teller(kernel, session, &kernel->teller);
 	return rc;
 }
 
@@ -563,6 +649,10 @@ void sonde_session_kernel_turned(struct sonde_session_kernel *kernel)
 {
 	if (!kernel->started)
 		return;
+	kernel->ending = kernel->teller;
+	kernel->teller = (struct kernel_teller){ .source = NULL };
+	turn_stacks(kernel);
+	begin_teller(kernel, kernel->session, &kernel->teller);
 	kernel->has_symbols = false;
 	introduce(kernel);
 }
@@ -606,6 +696,13 @@ void sonde_session_kernel_saw_process(struct sonde_session_kernel *kernel,
 {
 	if (kernel->started)
 		dump(kernel, pid, true);
+}
+
+/* Of a session that is no more. */
+static void close_teller(struct kernel_teller *teller)
+{
+	if (teller->source)
+		teller->source->ops->close(teller->source);
 }
 
 static void tell_unfollowed(struct sonde_source *source,
@@ -674,14 +771,19 @@ void sonde_session_kernel_finish(struct sonde_session_kernel *kernel)
 	if (!kernel->started)
 		return;
 	kernel->started = false;
-	/* What was dumped at the start may long be history. */
-	if (kernel->setup.config->mode == SONDE_OVERWRITE)
+	if (kernel->setup.config->mode == SONDE_OVERWRITE) {
+		/* What was dumped at the start may long be history. */
 		dump(kernel, dump_root(kernel), false);
+		turn_stacks(kernel);
+		begin_teller(kernel, kernel->session, &kernel->teller);
+	}
 	for (uint32_t i = 0; i < kernel->nr; i++)
 		sonde_consumer_stop(kernel->consumers[i]);
 	/* What was waited for is of no matter. */
 	for (uint32_t i = 0; i < 1 + kernel->set.nr; i++)
 		finish_source(kernel, i);
+	end_teller(kernel->session, &kernel->ending);
+	end_teller(kernel->session, &kernel->teller);
 	sonde_session_kernel_end_trace(kernel,
 				       sonde_session_output(kernel->session,
 							    SONDE_CTF_KERNEL));
@@ -725,9 +827,13 @@ int sonde_session_kernel_snapshot(const struct sonde_session_kernel *kernel,
 {
 	struct sonde_output *output =
 		sonde_session_output(copy, SONDE_CTF_KERNEL);
-	int rc =
-		sonde_session_snapshot(kernel->session, SONDE_CTF_KERNEL, copy);
+	struct kernel_teller teller = { .source = NULL };
+	int rc;
 
+	turn_stacks(kernel);
+	begin_teller(kernel, copy, &teller);
+	rc = sonde_session_snapshot(kernel->session, SONDE_CTF_KERNEL, copy);
+	end_teller(copy, &teller);
 	if (rc)
 		return rc;
 	copy_state(kernel, copy, output->summary);
@@ -742,6 +848,8 @@ void sonde_session_kernel_close(struct sonde_session_kernel *kernel)
 {
 	if (!kernel)
 		return;
+	close_teller(&kernel->ending);
+	close_teller(&kernel->teller);
 	if (kernel->dump)
 		kernel->dump->ops->close(kernel->dump);
 	sonde_sources_close(&kernel->until);

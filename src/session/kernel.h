@@ -94,6 +94,9 @@ int sonde_session_kernel_snapshot(const struct sonde_session_kernel *kernel,
  * at its beginning goes there. */
 void sonde_session_kernel_turned(struct sonde_session_kernel *kernel);
 
+/* All events of the trace before are in it: it is about to be closed. */
+void sonde_session_kernel_end_turn(struct sonde_session_kernel *kernel);
+
 /* The output's trace is about to be closed: how far its clock may be off. */
 void sonde_session_kernel_end_trace(const struct sonde_session_kernel *kernel,
 				    struct sonde_output *output);

@@ -252,9 +252,7 @@ static void tell_ending(struct sonde_recorder *r)
 	}
 	sonde_recorder_close_state(ending);
 	if (r->kernel)
-		sonde_session_kernel_end_trace(
-			r->kernel,
-			sonde_session_ending(r->session, SONDE_CTF_KERNEL));
+		sonde_session_kernel_end_turn(r->kernel);
 }
 
 static void end_turn(struct sonde_recorder *r)

@@ -244,7 +244,7 @@ static int open_with_stacks(const struct sonde_source_config *config,
 		if (rules->rules[i].kind != SONDE_RULE_EVENT)
 			return fail_stacks(error, -EOPNOTSUPP,
 					   "probes by -k don't");
-	set->stacks = sonde_callstacks_new();
+	set->stacks = sonde_callstacks_store_new();
 	if (!set->stacks)
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	rc = open_one(&sonde_source_bpf, config, false, set, error);
@@ -279,7 +279,7 @@ int sonde_sources_sample(const struct sonde_source_config *config,
 			 struct sonde_source_error *error)
 {
 	if (!set->stacks)
-		set->stacks = sonde_callstacks_new();
+		set->stacks = sonde_callstacks_store_new();
 	if (!set->stacks)
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	return open_one(&sonde_source_samples, config, false, set, error);
@@ -454,7 +454,7 @@ void sonde_sources_close(struct sonde_sources *set)
 
 		source->ops->close(source);
 	}
-	sonde_callstacks_free(set->stacks);
+	sonde_callstacks_store_free(set->stacks);
 	set->stacks = NULL;
 	set->name[0] = '\0';
 }

@@ -25,7 +25,7 @@ enum sonde_source_choice {
 
 struct sonde_sources {
 	uint32_t nr;
-	struct sonde_stacks *stacks; /* of all of them; NULL: none */
+	struct sonde_callstacks_store *stacks; /* of all of them; or NULL */
 	struct sonde_source *sources[SONDE_SOURCES_MAX];
 	char note[SONDE_SOURCE_TEXT]; /* what could not be had, or "" */
 	char name[40];                /* "bpf,tracefs" */
@@ -41,8 +41,8 @@ int sonde_sources_open(const struct sonde_source_config *config,
 		       struct sonde_sources *ret_set,
 		       struct sonde_source_error *error);
 
-/* Adds samples of what runs (config->sample_hz), and what tells the call stacks of
- * the set and names them, to a set, which may be empty. */
+/* Adds samples of what runs (config->sample_hz), and what names the call stacks of
+ * the set, to a set, which may be empty. */
 int sonde_sources_sample(const struct sonde_source_config *config,
 			 struct sonde_sources *set,
 			 struct sonde_source_error *error);

@@ -24,8 +24,9 @@
  *	tracefs/	the kernel's own trace buffers, converted as they are read
  *	bpf/		our rings, written by BPF programs
  *	module/		our rings, written by our own kernel module (src/kmod)
- *	sample/		samples of what runs, by the kernel's perf events; and,
- *			of all sources, call stacks and what names them
+ *	sample/		samples of what runs, by the kernel's perf events, and
+ *			what names call stacks; and these, of all sources, for
+ *			each trace by a source of its own
  *	statedump/	not a tracer: the state of the system at an instant, as
  *			events
  *
@@ -54,7 +55,6 @@
 #include <sonde/abi.h>
 
 #include "ring/reader.h"
-#include "ring/stacks.h"
 #include "source/probes.h"
 #include "source/rules.h"
 
@@ -71,6 +71,8 @@ enum sonde_source_scope {
 	 */
 	SONDE_SOURCE_JOINED,
 };
+
+struct sonde_callstacks_store; /* source/callstacks.h */
 
 struct sonde_source_config {
 	struct sonde_source_rules *rules; /* borrowed while open */
@@ -103,7 +105,7 @@ struct sonde_source_config {
 	 * of the kernel's in reason; 0: none. Where they are kept, which is
 	 * choose.c's; NULL: none. "bpf" alone can have them. */
 	uint32_t stack_frames;
-	struct sonde_stacks *stacks;
+	struct sonde_callstacks_store *stacks;
 	/* Events another source delivers already; by the kernel's names. NULL:
 	 * none. */
 	bool (*is_taken)(void *ctx, const char *group, const char *name);
@@ -188,7 +190,7 @@ struct sonde_source {
 	const struct sonde_source_ops *ops;
 	/* What is counted as lost holds events that weren't asked for. */
 	bool loses_unwanted;
-	bool has_stacks; /* of its events, by their numbers; "samples" tells them */
+	bool has_stacks; /* of its events, by their numbers; "stacks" tells them */
 	/* Of config.memory_bytes, what no buffer is made of. */
 	uint64_t unused_bytes;
 	/* What it can't tell of all that was asked for; NULL: nothing. */
@@ -327,5 +329,8 @@ extern const struct sonde_source_ops sonde_source_tracefs;
 extern const struct sonde_source_ops sonde_source_bpf;
 extern const struct sonde_source_ops sonde_source_modules;
 extern const struct sonde_source_ops sonde_source_samples;
+/* Of one trace: the stacks that its events have by their numbers (sample/stacks.c),
+ * from the last turn of config->stacks on. */
+extern const struct sonde_source_ops sonde_source_stacks;
 
 #endif /* SOURCE_SOURCE_H */

@@ -189,6 +189,21 @@ def lines_show_stacks():
 
 
 @kernel_test
+def chunks_have_the_stacks_of_their_samples():
+    done, _ = sampled("user", "--rotate", "100ms", ms=2000)
+    chunks = sorted(d for d in done.dir.iterdir()
+                    if d.name.startswith("chunk-"))
+    named = 0
+    for chunk in chunks:
+        trace = KernelTrace(chunk)
+        told = {e["number"] for e in trace.events("sonde:stack")}
+        used = {s["stack"] for s in trace.events("sonde:sample")} - {0}
+        check(used <= told, f"{used - told} are not told in {chunk}")
+        named += used and "heavy" in codes(chunk)
+    check(named > 2, f"{named} of {len(chunks)} chunks have names")
+
+
+@kernel_test
 def what_cannot_be_is_refused():
     for options, words in ((["--sample=0"], "from 1"),
                            (["--sample=x"], "from 1"),

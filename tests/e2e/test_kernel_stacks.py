@@ -9,12 +9,15 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 from sonde import SONDE, Skip, check, install, run, scratch
+from attached import Told
 from harness import check_equal, main, test
-from kernel import (Running, comm, descendants, kernel_test, need, program,
-                    record_kernel, wait_for)
+from home import Home
+from kernel import (KernelTrace, Running, comm, descendants, kernel_test, need,
+                    program, record_kernel, wait_for)
 
 SWITCH = "sched:sched_switch"
 STACK = re.compile(r"\{ stack = (\d+), pid = (\d+) \}")
@@ -264,13 +267,125 @@ def only_bpf_has_them():
     check("--stack" in said, said)
 
 
-@kernel_test
-def a_flight_recorder_says_that_it_has_none():
+ONLY = f"{SWITCH} if prev_comm == \"kernel_blocker\" && prev_state != 0"
+
+
+def ways():
     need("bpf")
-    done = record_kernel(program("blocker"), "3", k=SWITCH,
+    return Told(program("blocker"), "told")
+
+
+def start(home, *options, k=ONLY):
+    return home.start("night", "-a", "-k", k, "--kernel-source", "bpf",
+                      "--stack", *options)
+
+
+def snapshot(home):
+    directory = scratch() / "snapshot"
+    home.ok("snapshot", "night", "-o", directory)
+    return directory
+
+
+def check_ways(directory, *expected):
+    """What a trace by itself says: of which functions there are stacks, and that
+    none is missing that an event has, and none is there that no event has."""
+    moved = scratch() / "trace"
+    shutil.copytree(directory, moved)
+    trace = KernelTrace(moved)
+    told = [e["number"] for e in trace.events("sonde:stack")]
+    used = {numbers_of(e)[0] for e in trace.events("sched_switch")}
+    check_equal(sorted(told), sorted(used), f"stacks in {directory}")
+    shown = printed(moved, "-f", 'prev_comm == "kernel_blocker"')
+    found = ["sleeps" if "sleeps" in stack else "naps"
+             for _, stack in shown if "naps" in stack]
+    check_equal(found, list(expected), str(directory))
+    sound = run(SONDE, "check", moved)
+    check_equal(sound.returncode, 0, sound.stdout)
+
+
+@kernel_test
+def a_chunk_has_the_stacks_of_its_events():
+    p = ways()
+    with Home() as home:
+        directory = start(home, "--rotate", "hand")
+        for each in ["naps", "sleeps"], ["naps"], [], ["sleeps", "naps"], ["sleeps"]:
+            for way in each:
+                p.do(way)
+            home.ok("rotate", "night")
+        home.ok("stop", "night")
+        check_ways(directory / "chunk-000001", "naps", "sleeps")
+        check_ways(directory / "chunk-000002", "naps")
+        check_ways(directory / "chunk-000003")
+        check_ways(directory / "chunk-000004", "sleeps", "naps")
+        check_ways(directory / "chunk-000005", "sleeps")
+        # One trace of all: numbers are each chunk's own.
+        check(len(folded(directory, "events", "-f",
+                         'prev_comm == "kernel_blocker"')) >= 2, "of all chunks")
+    p.end()
+
+
+@kernel_test
+def chunks_that_end_by_themselves_have_theirs():
+    p = ways()
+    with Home() as home:
+        directory = start(home, "--rotate", "64k", "--kernel-memory", "1M",
+                          k="sched,syscalls")
+        for _ in range(600):
+            p.do("naps")
+        home.ok("stop", "night")
+        chunks = [KernelTrace(d) for d in sorted(directory.iterdir())
+                  if d.name.startswith("chunk-")]
+        check(len(chunks) > 2, f"{len(chunks)} chunks")
+        for trace in chunks:
+            numbers = [e["number"] for e in trace.events("sonde:stack")]
+            check_equal(len(numbers), len(set(numbers)), "told twice")
+            used = {numbers_of(e)[0] for e in trace.events("sched_.*")}
+            check(used <= set(numbers) | {0},
+                  f"{used - set(numbers)} are not told in {trace.dir}")
+    p.end()
+
+
+@kernel_test
+def a_snapshot_has_the_stacks_of_its_events():
+    p = ways()
+    with Home() as home:
+        directory = start(home, "--mode", "overwrite")
+        expected = []
+        for way in "naps", "sleeps", "naps":
+            p.do(way)
+            expected.append(way)
+            check_ways(snapshot(home), *expected)
+        p.do("sleeps")
+        home.ok("stop", "night")
+        check_ways(directory, *expected, "sleeps")
+    p.end()
+
+
+@kernel_test
+def a_flight_recorder_has_stacks_at_its_end():
+    need("bpf")
+    path = program("blocker")
+    done = record_kernel("sh", "-c", f"{path} 3; {path} 3", k=SWITCH,
                          options=["--stack", "--mode", "overwrite"])
-    check("no call stacks" in done.err, done.err)
-    check(done.trace().events("sched_switch"), "no events")
+    trace = done.trace()
+    told = {e["number"] for e in trace.events("sonde:stack")}
+    check({numbers_of(e)[0] for e in trace.events("sched_switch")} <= told |
+          {0}, "stacks that nothing tells")
+    # Of processes that have ended, by what the kernel said of them.
+    check(under(folded(done.dir, "events"), "main;naps;") >= 6, "names")
+
+
+@kernel_test
+def what_ends_before_a_snapshot_is_named():
+    need("bpf")
+    with Home() as home:
+        start(home, "--mode", "overwrite", k=SWITCH)
+        for _ in range(3):
+            subprocess.run([program("blocker"), "5"], check=True)
+            rows = folded(snapshot(home), "events", "-f",
+                          'prev_comm == "kernel_blocker"')
+            check(under(rows, "main;naps;") >= 3, str(list(rows)[:5]))
+        home.ok("destroy", "night")
 
 
 install()

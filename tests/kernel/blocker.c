@@ -2,11 +2,14 @@
 /*
  * blocker.c - waits in functions that are known, for call stacks: blocker TIMES.
  * So often it sleeps a millisecond in `naps` and two in `sleeps`; then, with a
- * second word, it waits in `reads` for its input to end.
+ * second word, it waits in `reads` for its input to end. blocker told: it sleeps
+ * as each line of input says, and answers when it has.
  *
  * The calls are made here, not by a library that keeps no frame pointers.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -69,10 +72,31 @@ CALL void reads(void)
 	sink += call(SYS_read, 0, (long)&byte, 1);
 }
 
+/* So many lines as there are. */
+static void obeys(void)
+{
+	char line[16];
+
+	do {
+		(void)puts("1");
+		(void)fflush(stdout);
+		if (!fgets(line, sizeof(line), stdin))
+			return;
+		if (!strcmp(line, "naps\n"))
+			naps(1000000);
+		else
+			sleeps(1000000);
+	} while (1);
+}
+
 int main(int argc, char **argv)
 {
 	long times = argc > 1 ? atol(argv[1]) : 1;
 
+	if (argc > 1 && !strcmp(argv[1], "told")) {
+		obeys();
+		return 0;
+	}
 	for (long i = 0; i < times; i++) {
 		naps(1000000);
 		sleeps(2000000);

@@ -171,7 +171,7 @@ uint32_t bpf_stacks_number(const struct bpf_source *source,
 	bool goes_on;
 
 	if (frames->is_lost) {
-		sonde_add_relaxed(&source->config.stacks->nr_lost, 1);
+		sonde_callstacks_store_lose(source->config.stacks);
 		return 0;
 	}
 	/* Where a probe is, or where a call returns to. */
@@ -185,5 +185,5 @@ uint32_t bpf_stacks_number(const struct bpf_source *source,
 	if (goes_on && (frames->nr_kernel == SONDE_BPF_KERNEL_FRAMES ||
 			frames->nr_program == source->config.stack_frames))
 		chain.end = SONDE_STACK_DEEP;
-	return sonde_callstacks_keep(source->config.stacks, &chain);
+	return sonde_callstacks_store_keep(source->config.stacks, &chain);
 }

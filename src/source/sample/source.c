@@ -7,8 +7,7 @@
  *	sonde:sample	{pid, stack, period}: the thread of the context `tid` ran;
  *			`stack` is the number of its call stack, `period` how
  *			much of the CPU's time it stands for, in nanoseconds
- *	sonde:stack, sonde:stacks_lost	as of programs (source/callstacks.h), of
- *			image 0: those of samples, and of other sources' events
+ *			(stacks.c)
  *	sonde:began	{pid, parent}: a process by a fork; parent 0: it executes
  *			a program, and nothing is mapped that was
  *	sonde:mapping	{pid, begin, end, offset, flags, path, build_id}: a file
@@ -19,9 +18,9 @@
  * Without samples (sample_hz 0) it tells the others: the kernel has an event for
  * that (PERF_COUNT_SW_DUMMY).
  *
- * One stream for each CPU, of packets in memory that are made in each round, and
- * one for the stacks, which are the same for all. Frames are found by frame
- * pointers, the kernel's own way; where a program's code has none, its stack
+ * One stream for each CPU, of packets in memory that are made in each round; in
+ * overwrite mode when they are full or read, and the oldest go. Frames are found by
+ * frame pointers, the kernel's own way; where a program's code has none, its stack
  * ends early.
  *
  * In the traced program: nothing. The kernel took 14 us of the program's CPU time
@@ -50,6 +49,8 @@
 
 #define SAMPLE_CPUS_MAX  8192u
 #define SAMPLE_OUT_BYTES (16ull << 20) /* of a stream, not yet written */
+/* Of a stream in overwrite mode; what was read is kept as long. */
+#define SAMPLE_KEPT_BYTES (1ull << 20)
 
 struct sample_cpu {
 	struct sonde_perf_ring ring;
@@ -65,9 +66,6 @@ struct sample {
 	uint32_t nr_cpus;
 	struct sample_cpu *cpus;
 	struct sonde_perf_threads threads; /* of those that join */
-	struct sonde_out stacks_out;
-	struct sonde_stacks *stacks; /* borrowed */
-	struct sonde_callstacks told;
 	bool is_identity; /* the session's clock is the samples' */
 	struct sonde_timing timing;
 	struct sonde_pair first_pair;
@@ -105,16 +103,24 @@ static int sample_make_descs(struct sample *sample)
 	return 0;
 }
 
-static uint32_t sample_nr_events(const struct sonde_source *base)
+/* All but the stacks, which are told by another source. */
+static int sample_describe(struct sonde_source *base,
+			   struct sonde_source_known *known)
 {
-	(void)base;
-	return SONDE_SAMPLE_NR_EVENTS;
-}
+	static const enum sonde_sample_event events[] = {
+		SONDE_SAMPLE_BEGAN,
+		SONDE_SAMPLE_MAPPING,
+		SONDE_SAMPLE,
+	};
+	const struct sample *sample = sample_of(base);
+	size_t nr = SONDE_ARRAY_SIZE(events) - !sample->config.sample_hz;
+	int rc = 0;
 
-static const struct sonde_desc *
-sample_event_desc(const struct sonde_source *base, uint32_t index)
-{
-	return sample_of_const(base)->descs[index];
+	for (size_t i = 0; !rc && !known->begun && i < nr; i++)
+		rc = known->add(known->ctx, SONDE_SOURCE_FIRST_ID + events[i],
+				sample->descs[events[i]]);
+	known->begun = !rc;
+	return rc;
 }
 
 /* ---- times ---- */
@@ -153,7 +159,8 @@ static void sample_put(struct sample *sample, struct sample_cpu *cpu,
 	if (record->pid == sample->config.self[0] ||
 	    record->pid == sample->config.self[1])
 		return;
-	words[1] = sonde_callstacks_keep(sample->stacks, &record->chain);
+	words[1] = sonde_callstacks_store_keep(sample->config.stacks,
+					       &record->chain);
 	at = sonde_out_event(&cpu->out, SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE,
 			     SONDE_SAMPLE_BYTES);
 	if (at)
@@ -238,21 +245,8 @@ static void sample_drain(struct sample *sample, struct sample_cpu *cpu)
 			sample_take(sample, cpu);
 		else
 			cpu->out.lost++;
-	sonde_out_flush(&cpu->out);
-}
-
-static void sample_tell_stacks(struct sample *sample)
-{
-	const struct sonde_callstacks_target target = {
-		.out = &sample->stacks_out,
-		.stack_id = SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_STACK,
-		.lost_id = SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_STACKS_LOST,
-	};
-
-	while (sonde_callstacks_tell(&sample->told, sample->stacks,
-				     SONDE_STACKS_DEPTH_MAX, &target))
-		;
-	sonde_out_flush(&sample->stacks_out);
+	if (!cpu->out.keeps_newest)
+		sonde_out_flush(&cpu->out);
 }
 
 static void sample_tick(struct sonde_source *base)
@@ -265,33 +259,25 @@ static void sample_tick(struct sonde_source *base)
 					   CLOCK_MONOTONIC);
 	for (uint32_t i = 0; i < sample->nr_cpus; i++)
 		sample_drain(sample, &sample->cpus[i]);
-	sample_tell_stacks(sample);
 }
 
-/* ---- streams: the CPUs', and the stacks' behind them ---- */
+/* ---- streams ---- */
 
 static struct sonde_out *sample_out(struct sonde_source *base, uint32_t stream)
 {
-	struct sample *sample = sample_of(base);
-
-	return stream < sample->nr_cpus ? &sample->cpus[stream].out :
-					  &sample->stacks_out;
+	return &sample_of(base)->cpus[stream].out;
 }
 
 static uint32_t sample_nr_streams(const struct sonde_source *base)
 {
-	return sample_of_const(base)->nr_cpus + 1;
+	return sample_of_const(base)->nr_cpus;
 }
 
 static void sample_stream(const struct sonde_source *base, uint32_t index,
 			  struct sonde_source_stream *ret_stream)
 {
-	const struct sample *sample = sample_of_const(base);
-
-	*ret_stream = (struct sonde_source_stream){ .name = "stacks" };
-	if (index == sample->nr_cpus)
-		return;
-	ret_stream->cpu = index;
+	(void)base;
+	*ret_stream = (struct sonde_source_stream){ .cpu = index };
 	(void)snprintf(ret_stream->name, sizeof(ret_stream->name), "cpu%u",
 		       index);
 }
@@ -299,9 +285,6 @@ static void sample_stream(const struct sonde_source *base, uint32_t index,
 static int sample_peek(struct sonde_source *base, uint32_t stream,
 		       struct sonde_ring_chunk *ret_chunk)
 {
-	/* Other sources' events, which were read before, have some, too. */
-	if (stream == sample_of(base)->nr_cpus)
-		sample_tell_stacks(sample_of(base));
 	return sonde_out_peek(sample_out(base, stream), ret_chunk);
 }
 
@@ -316,16 +299,31 @@ static int sample_rewind(struct sonde_source *base, uint32_t stream)
 {
 	struct sonde_ring_chunk chunk;
 
-	/* Nothing is ever overwritten. */
+	sonde_out_flush(sample_out(base, stream));
 	return sample_peek(base, stream, &chunk);
+}
+
+/* Each packet can be read without the one before. */
+static void sample_part(struct sonde_source *base, uint32_t stream)
+{
+	(void)base;
+	(void)stream;
+}
+
+static bool sample_is_parted(const struct sonde_source *base, uint32_t stream)
+{
+	(void)base;
+	(void)stream;
+	return true;
 }
 
 static uint64_t sample_capacity(const struct sonde_source *base,
 				uint32_t stream)
 {
-	(void)base;
 	(void)stream;
-	return SONDE_PERF_RING_BYTES;
+	return sample_of_const(base)->config.mode == SONDE_OVERWRITE ?
+		       SAMPLE_KEPT_BYTES :
+		       SONDE_PERF_RING_BYTES;
 }
 
 static void sample_counts(struct sonde_source *base, uint32_t stream,
@@ -336,6 +334,7 @@ static void sample_counts(struct sonde_source *base, uint32_t stream,
 	*ret_counts = (struct sonde_source_counts){
 		.delivered = out->delivered,
 		.lost_full = out->lost,
+		.overwritten = out->overwritten,
 	};
 }
 
@@ -488,8 +487,6 @@ static void sample_close(struct sonde_source *base)
 	sample_close_rings(sample);
 	for (uint32_t i = 0; i < sample->nr_cpus; i++)
 		sonde_out_fini(&sample->cpus[i].out);
-	sonde_out_fini(&sample->stacks_out);
-	sonde_callstacks_fini(&sample->told);
 	for (size_t i = 0; i < SONDE_SAMPLE_NR_EVENTS; i++)
 		free(sample->descs[i]);
 	free(sample->cpus);
@@ -526,6 +523,7 @@ static int sample_try(struct sample *sample, struct sonde_source_error *error)
 
 static int sample_make_cpus(struct sample *sample)
 {
+	bool keeps_newest = sample->config.mode == SONDE_OVERWRITE;
 	char list[4096];
 	uint32_t nr = 0;
 
@@ -541,10 +539,10 @@ static int sample_make_cpus(struct sample *sample)
 	for (uint32_t i = 0; i < nr; i++) {
 		sample->cpus[i].ring.fd = -1;
 		sonde_out_init(&sample->cpus[i].out, sample->config.now, 0,
-			       SAMPLE_OUT_BYTES);
+			       keeps_newest ? SAMPLE_KEPT_BYTES :
+					      SAMPLE_OUT_BYTES);
+		sample->cpus[i].out.keeps_newest = keeps_newest;
 	}
-	sonde_out_init(&sample->stacks_out, sample->config.now, 0,
-		       SAMPLE_OUT_BYTES);
 	return 0;
 }
 
@@ -572,7 +570,6 @@ static int sample_open(const struct sonde_source_config *config,
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	sample->base.ops = &sonde_source_samples;
 	sample->config = *config;
-	sample->stacks = config->stacks;
 	rc = sample_make_cpus(sample);
 	if (!rc)
 		rc = sample_make_descs(sample);
@@ -593,9 +590,9 @@ static int sample_open(const struct sonde_source_config *config,
 
 const struct sonde_source_ops sonde_source_samples = {
 	.name = "samples",
+	.is_read_once = true,
 	.open = sample_open,
-	.nr_events = sample_nr_events,
-	.event = sample_event_desc,
+	.describe = sample_describe,
 	.nr_streams = sample_nr_streams,
 	.stream = sample_stream,
 	.start = sample_start,
@@ -605,6 +602,8 @@ const struct sonde_source_ops sonde_source_samples = {
 	.peek = sample_peek,
 	.advance = sample_advance,
 	.rewind = sample_rewind,
+	.part = sample_part,
+	.is_parted = sample_is_parted,
 	.capacity = sample_capacity,
 	.counts = sample_counts,
 	.clock_error_ns = sample_clock_error_ns,

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * stacks.c - the call stacks of one trace of the kernel, as a source of state: those
+ * that its events and samples have by their numbers (source/callstacks.h).
+ *
+ *	sonde:stack, sonde:stacks_lost	as of programs, of image 0
+ *
+ * Each trace, a chunk or a snapshot as well, has one of its own, which is opened
+ * when the trace begins and closed when all its events are in it: so it is told
+ * every stack anew that one of its events has. One stream; a stack is told in the
+ * round in which an event with it was read, if this source is read after the
+ * others.
+ *
+ * Cost: a look at each place of the tables since the first that wasn't told.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "source/callstacks.h"
+#include "source/sample/events.h"
+
+/* More than what is told at once has. */
+#define TELLER_OUT_BYTES (8ull << 20)
+/* All the stacks there can be, twice. */
+#define TELLER_BYTES_MAX \
+	(2ull * SONDE_STACKS_MAX * (64 + 8 * SONDE_STACKS_DEPTH_MAX))
+
+struct teller {
+	struct sonde_source base; /* first */
+	const struct sonde_callstacks_store *stacks;
+	struct sonde_callstacks_telling telling;
+	struct sonde_out out;
+};
+
+static struct teller *teller_of(struct sonde_source *base)
+{
+	return (struct teller *)base;
+}
+
+static int teller_open(const struct sonde_source_config *config,
+		       struct sonde_source **ret_source,
+		       struct sonde_source_error *error)
+{
+	struct teller *teller;
+
+	if (!config->stacks)
+		return -ENODATA;
+	teller = calloc(1, sizeof(*teller));
+	if (!teller)
+		return sonde_source_fail(error, -ENOMEM, "no memory left");
+	teller->base.ops = &sonde_source_stacks;
+	teller->stacks = config->stacks;
+	teller->telling.nr_turns = config->stacks->nr_turns;
+	sonde_out_init(&teller->out, config->now, 0, TELLER_OUT_BYTES);
+	*ret_source = &teller->base;
+	return 0;
+}
+
+static int teller_describe(struct sonde_source *base,
+			   struct sonde_source_known *known)
+{
+	static const enum sonde_sample_event events[] = {
+		SONDE_SAMPLE_STACK,
+		SONDE_SAMPLE_STACKS_LOST,
+	};
+	uint64_t room[SONDE_DESC_MAX / 8];
+	int rc = 0;
+
+	(void)base;
+	for (size_t i = 0; !rc && !known->begun && i < SONDE_ARRAY_SIZE(events);
+	     i++) {
+		rc = sonde_sample_describe(events[i], room);
+		if (!rc)
+			rc = known->add(known->ctx,
+					SONDE_SOURCE_FIRST_ID + events[i],
+					(const struct sonde_desc *)room);
+	}
+	known->begun = !rc;
+	return rc;
+}
+
+static uint32_t teller_nr_streams(const struct sonde_source *base)
+{
+	(void)base;
+	return 1;
+}
+
+static void teller_stream(const struct sonde_source *base, uint32_t index,
+			  struct sonde_source_stream *ret_stream)
+{
+	(void)base;
+	(void)index;
+	*ret_stream = (struct sonde_source_stream){ .name = "stacks" };
+}
+
+/* What is new, piece by piece, until there is nothing more. */
+static int teller_peek(struct sonde_source *base, uint32_t stream,
+		       struct sonde_ring_chunk *ret_chunk)
+{
+	struct teller *teller = teller_of(base);
+	struct sonde_callstacks_target target = {
+		.out = &teller->out,
+		.stack_id = SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_STACK,
+		.lost_id = SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_STACKS_LOST,
+	};
+
+	(void)stream;
+	if (!teller->out.first)
+		(void)sonde_callstacks_store_tell(&teller->telling,
+						  teller->stacks, &target);
+	sonde_out_flush(&teller->out);
+	return sonde_out_peek(&teller->out, ret_chunk);
+}
+
+static void teller_advance(struct sonde_source *base, uint32_t stream,
+			   const struct sonde_ring_chunk *chunk)
+{
+	(void)stream;
+	(void)chunk; /* it was all of the packet */
+	sonde_out_advance(&teller_of(base)->out);
+}
+
+static uint64_t teller_capacity(const struct sonde_source *base,
+				uint32_t stream)
+{
+	(void)base;
+	(void)stream;
+	return TELLER_BYTES_MAX;
+}
+
+static void teller_counts(struct sonde_source *base, uint32_t stream,
+			  struct sonde_source_counts *ret_counts)
+{
+	const struct teller *teller = teller_of(base);
+
+	(void)stream;
+	*ret_counts = (struct sonde_source_counts){
+		.delivered = teller->out.delivered,
+		.lost_full = teller->out.lost,
+	};
+}
+
+static void teller_close(struct sonde_source *base)
+{
+	struct teller *teller = teller_of(base);
+
+	if (!teller)
+		return;
+	sonde_callstacks_telling_fini(&teller->telling);
+	sonde_out_fini(&teller->out);
+	free(teller);
+}
+
+const struct sonde_source_ops sonde_source_stacks = {
+	.name = "stacks",
+	.is_state = true,
+	.open = teller_open,
+	.describe = teller_describe,
+	.nr_streams = teller_nr_streams,
+	.stream = teller_stream,
+	.peek = teller_peek,
+	.advance = teller_advance,
+	.capacity = teller_capacity,
+	.counts = teller_counts,
+	.close = teller_close,
+};
