@@ -15,7 +15,7 @@
 
 static const char usage[] =
 	"sonde generate FILE [--header OUT] [--metadata OUT [--ctf 1.8|2]]\n"
-	"               [--target program|bare [--frequency HZ]]\n"
+	"               [--target program|bare|kernel [--frequency HZ]]\n"
 	"               [--doc OUT] [--xml OUT] [--yaml OUT]\n"
 	"sonde generate --check OLD NEW\n"
 	"\n"
@@ -42,8 +42,9 @@ static const struct sonde_option options[] = {
 	  "the events as metadata of a trace" },
 	{ "ctf", OPTION_CTF, "VERSION", "1.8 2",
 	  "in the language of CTF 1.8 (the default) or 2" },
-	{ "target", OPTION_TARGET, "TARGET", "program bare",
-	  "for programs with libsonde, or for those without any library" },
+	{ "target", OPTION_TARGET, "TARGET", "program bare kernel",
+	  "for programs with libsonde, for those without any library, or for "
+	  "modules of the kernel" },
 	{ "frequency", OPTION_FREQUENCY, "HZ", NULL,
 	  "of a bare target's clock (1000000000)" },
 	{ "doc", OPTION_DOC, "OUT", SONDE_VALUE_FILE,
@@ -65,9 +66,19 @@ struct words {
 	bool check;
 };
 
+static bool is_target(const struct words *words, const char *target)
+{
+	return words->target && !strcmp(words->target, target);
+}
+
 static bool is_bare(const struct words *words)
 {
-	return words->target && !strcmp(words->target, "bare");
+	return is_target(words, "bare");
+}
+
+static bool is_for_kernel(const struct words *words)
+{
+	return is_target(words, "kernel");
 }
 
 struct description {
@@ -107,6 +118,11 @@ static void write_header(const struct description *description, FILE *to)
 static void write_bare(const struct description *description, FILE *to)
 {
 	sonde_generate_bare(&description->model, to);
+}
+
+static void write_kernel(const struct description *description, FILE *to)
+{
+	sonde_generate_kernel(&description->model, to);
 }
 
 static void write_ctf(const struct description *description, FILE *to)
@@ -186,17 +202,42 @@ static int make_metadata(struct description *description,
 	return rc ? 1 : 0;
 }
 
+/* A kernel's header can't have all; 0, or the exit status: said. */
+static int check_kernel(const char *path, const struct description *description)
+{
+	const char *field;
+	const struct sonde_generate_event *event =
+		sonde_generate_kernel_lacks(&description->model, &field);
+
+	if (event && field)
+		sonde_complain("%.200s: the event '%s': '%s' is of floating "
+			       "point, which --target kernel can't have: the "
+			       "kernel's functions have no such arguments; "
+			       "take an integer of a smaller unit",
+			       path, event->name, field);
+	else if (event)
+		sonde_complain("%.200s: the event '%s': with --target kernel, "
+			       "its name and the provider's may have %d "
+			       "characters together; shorten one",
+			       path, event->name, SONDE_GENERATE_KERNEL_NAMES);
+	return event ? 1 : 0;
+}
+
 static int description_make(struct sonde_pool *pool, const char *path,
 			    const struct words *words)
 {
 	struct description description = { .root = NULL };
 	int status = description_load(pool, path, &description);
 
+	if (!status && is_for_kernel(words))
+		status = check_kernel(path, &description);
 	if (!status)
 		status = make_metadata(&description, words);
 	if (!status)
 		status = write_to(words->header, &description,
-				  is_bare(words) ? write_bare : write_header);
+				  is_bare(words)       ? write_bare :
+				  is_for_kernel(words) ? write_kernel :
+							 write_header);
 	if (!status)
 		status = write_to(words->metadata, &description, write_ctf);
 	if (!status)
@@ -234,11 +275,14 @@ static bool generate_check_words(const struct words *words)
 	if (words->check && (words->header || words->metadata || words->doc ||
 			     words->xml || words->yaml))
 		sonde_complain("generate: --check writes no files");
-	else if (words->target && !is_bare(words) &&
-		 strcmp(words->target, "program") != 0)
-		sonde_complain("generate: --target %.20s: program or bare is "
-			       "expected",
+	else if (words->target && !is_bare(words) && !is_for_kernel(words) &&
+		 !is_target(words, "program"))
+		sonde_complain("generate: --target %.20s: program, bare or "
+			       "kernel is expected",
 			       words->target);
+	else if (is_for_kernel(words) && words->metadata)
+		sonde_complain("generate: --target kernel --metadata: who "
+			       "records modules' events writes their metadata");
 	else if (words->frequency &&
 		 (!is_bare(words) || !words->metadata ||
 		  !sonde_number_parse(words->frequency, FREQUENCY_MAX, &hz) ||

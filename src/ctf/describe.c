@@ -333,8 +333,10 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
 	err = sonde_class_from_desc(&schema->pool, desc, &payload);
 	if (err)
 		return err;
-	/* The kernel's own names are unique; those of probes are users'. */
+	/* The kernel's own names are unique; those of probes are users', and
+	 * those that were described are their providers'. */
 	has_provider = domain == SONDE_CTF_PROGRAMS ||
+		       sonde_desc_checksum(desc) ||
 		       !strcmp(sonde_desc_provider(desc), PROBES) ||
 		       !strcmp(sonde_desc_provider(desc), OURS);
 	length = snprintf(name, sizeof(name), "%s%s%s",

@@ -131,14 +131,21 @@ static void put_enum(const struct sonde_generate_named *type, FILE *to)
 	(void)fputs("};\n", to);
 }
 
-/* As a member of a structure, or as an argument. */
+enum header_place {
+	AS_MEMBER,   /* of a structure */
+	AS_ARGUMENT, /* of an event's function */
+	AS_KEPT,     /* a member that has what an argument was */
+};
+
 static void header_put_variable(const struct sonde_member *member,
-				bool argument, FILE *to)
+				enum header_place place, FILE *to)
 {
 	const struct sonde_class *cls = member->cls;
+	bool argument = place != AS_MEMBER;
 	bool star;
 
-	if (cls->kind == SONDE_KIND_SEQUENCE) {
+	if (cls->kind == SONDE_KIND_SEQUENCE ||
+	    (cls->kind == SONDE_KIND_ARRAY && place == AS_KEPT)) {
 		(void)fprintf(to, "const %s *%s", cls->c_type, member->name);
 		return;
 	}
@@ -167,7 +174,7 @@ static void header_put_member(const struct sonde_class *cls, size_t i,
 	}
 	sonde_generate_put_about(indent, cls->members[i].about, to);
 	(void)fputs(indent, to);
-	header_put_variable(&cls->members[i], false, to);
+	header_put_variable(&cls->members[i], AS_MEMBER, to);
 	(void)fputs(";\n", to);
 }
 
@@ -338,7 +345,21 @@ void sonde_generate_put_arguments(const struct sonde_class *payload, FILE *to)
 			(void)fprintf(to, "size_t %s",
 				      payload->members[i].name);
 		else
-			header_put_variable(&payload->members[i], true, to);
+			header_put_variable(&payload->members[i], AS_ARGUMENT,
+					    to);
+	}
+}
+
+void sonde_generate_put_kept(const struct sonde_class *payload, FILE *to)
+{
+	for (size_t i = 0; i < payload->nr_members; i++) {
+		(void)fputc('\t', to);
+		if (sonde_generate_is_made(payload, i))
+			(void)fprintf(to, "size_t %s",
+				      payload->members[i].name);
+		else
+			header_put_variable(&payload->members[i], AS_KEPT, to);
+		(void)fputs(";\n", to);
 	}
 }
 

@@ -13,6 +13,10 @@ void sonde_generate_put_types(const struct sonde_generate_model *model,
  * and so on; nothing if there are none. */
 void sonde_generate_put_arguments(const struct sonde_class *payload, FILE *to);
 
+/* The same as members of a structure that keeps what they were: a line for each,
+ * an array by a pointer to it. */
+void sonde_generate_put_kept(const struct sonde_class *payload, FILE *to);
+
 /* In a comment, which it can't end; behind `before`. NULL: nothing. */
 void sonde_generate_put_about(const char *before, const char *about, FILE *to);
 

@@ -171,6 +171,15 @@ int sonde_generate_sum(struct sonde_generate_model *model,
 	return 0;
 }
 
+uint32_t sonde_generate_describe(const struct sonde_generate_model *model,
+				 const struct sonde_generate_event *event,
+				 void *room)
+{
+	/* It was possible when it was summed. */
+	(void)build_event(model, event, room);
+	return sonde_desc_size(room);
+}
+
 static int say_described(const struct sonde_generate_model *model,
 			 const struct sonde_ctf_config *config,
 			 const struct sonde_ctf_class *cls,

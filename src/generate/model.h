@@ -22,6 +22,9 @@
 #define SONDE_GENERATE_LABELS  64
 #define SONDE_GENERATE_NEST    4
 #define SONDE_GENERATE_OPTIONS 30
+/* Characters of a provider's and an event's name together, in the kernel: what is
+ * left of a tracepoint's 127 (kmod/abi.h) by "sonde1_" and "__". */
+#define SONDE_GENERATE_KERNEL_NAMES 118
 
 /* An enumeration, a structure or a variant. A variant's members are its options,
  * with the lengths of those that are sequences before them; a tag is added where
@@ -77,6 +80,13 @@ static inline bool sonde_generate_is_group(const struct sonde_class *cls)
 void sonde_generate_header(const struct sonde_generate_model *model, FILE *to);
 /* For programs without a C library (sonde/bare.h). */
 void sonde_generate_bare(const struct sonde_generate_model *model, FILE *to);
+/* For modules of the kernel (sonde/kernel.h). */
+void sonde_generate_kernel(const struct sonde_generate_model *model, FILE *to);
+/* The first event that such a header can't have: *ret_field is of a float; NULL:
+ * its name and the provider's are too long. NULL: it can have all. */
+const struct sonde_generate_event *
+sonde_generate_kernel_lacks(const struct sonde_generate_model *model,
+			    const char **ret_field);
 void sonde_generate_doc(const struct sonde_generate_model *model, FILE *to);
 
 /*
@@ -86,6 +96,12 @@ void sonde_generate_doc(const struct sonde_generate_model *model, FILE *to);
  */
 int sonde_generate_sum(struct sonde_generate_model *model,
 		       const struct sonde_generate_event **ret_event);
+
+/* The description that the event's tracepoint leaves in a program, after the
+ * checksum was set. `room`: SONDE_DESC_MAX bytes, aligned to 8. Its size. */
+uint32_t sonde_generate_describe(const struct sonde_generate_model *model,
+				 const struct sonde_generate_event *event,
+				 void *room);
 
 /* The trace's, made of the checksum. */
 void sonde_generate_uuid(const struct sonde_generate_model *model,

@@ -29,7 +29,7 @@
 #include <linux/types.h>
 
 #define SONDE_KMOD_DEVICE       "/dev/sonde"
-#define SONDE_KMOD_VERSION      3
+#define SONDE_KMOD_VERSION      4
 
 #define SONDE_KMOD_SUBBUF_MIN   4096u
 #define SONDE_KMOD_SUBBUF_MAX   (4u << 20)
@@ -167,6 +167,11 @@ enum sonde_kmod_type {
 /* A typed probe, if there is one for this tracepoint: it writes what
  * source/payloads.h says; caps say the same, for filters and where there is none. */
 #define SONDE_KMOD_TYPED 8u
+/* `name` is the tracepoint of a module's described event (sonde/kernel.h), which
+ * tells the payload itself: no caps, no filter. */
+#define SONDE_KMOD_DESCRIBED 16u
+/* So such a name begins; then PROVIDER__EVENT. */
+#define SONDE_KMOD_DESCRIBED_NAME "sonde1_"
 
 struct sonde_kmod_event {
 	__u32 size;

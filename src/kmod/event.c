@@ -29,7 +29,7 @@
 
 #define KNOWN_FLAGS                                                     \
 	(SONDE_KMOD_COMPAT | SONDE_KMOD_WANT_FD | SONDE_KMOD_DISABLED | \
-	 SONDE_KMOD_TYPED)
+	 SONDE_KMOD_TYPED | SONDE_KMOD_DESCRIBED)
 
 /* ---- checking ---- */
 
@@ -58,6 +58,18 @@ static int head_check(const struct sonde_kmod_event *from)
 	if (!memchr(from->name, 0, sizeof(from->name)))
 		return -EINVAL;
 	return from->name[0] ? 0 : -EINVAL;
+}
+
+/* Its probe takes the tracepoint's argument for the address of a call: so by its
+ * name it must be such a one. *from is checked otherwise. */
+static int described_check(const struct sonde_kmod_event *from)
+{
+	if (!(from->flags & SONDE_KMOD_DESCRIBED))
+		return 0;
+	if (from->type != SONDE_KMOD_TRACEPOINT ||
+	    from->flags & SONDE_KMOD_TYPED || from->nr_caps || from->filter)
+		return -EINVAL;
+	return sonde_tracepoint_is_described(from->name) ? 0 : -EINVAL;
 }
 
 /* ---- making ---- */
@@ -119,8 +131,9 @@ static int event_furnish(struct sonde_event *event,
 		if (!rc)
 			event->filter = filter;
 	}
-	event->is_plain =
-		event->is_fixed == SONDE_FIXED_PLAIN && !event->filter;
+	event->is_plain = event->is_fixed == SONDE_FIXED_PLAIN &&
+			  !event->filter &&
+			  !(from->flags & SONDE_KMOD_DESCRIBED);
 	return rc;
 }
 
@@ -321,6 +334,8 @@ int sonde_channel_add_event(struct sonde_channel *channel, unsigned long arg)
 
 	if (!rc)
 		rc = head_check(&from);
+	if (!rc)
+		rc = described_check(&from);
 	if (rc)
 		return rc;
 	/* Before the event is: a channel must not go before its event. */

@@ -27,7 +27,7 @@
  * An argument is one word: a structure of two words or more that is passed by
  * value takes two, or is on the stack. The probes' type is not the
  * tracepoint's: kernels that check that in indirect calls (kCFI) would stop, so
- * there no tracepoint has a probe but those of typed.c. Machines with other
+ * there no tracepoint has a probe but those of typed.c and described.c. Machines with other
  * rules for calls than those below are not known here.
  *
  * ## Life
@@ -248,7 +248,9 @@ static int tracepoint_attach(struct sonde_point *point)
 
 	if (!tracepoint)
 		return -ENOENT;
-	if (CALLS_ARE_CHECKED && called(point) != sonde_typed_find(point->name))
+	if (CALLS_ARE_CHECKED &&
+	    point->probe != (void *)sonde_tracepoint_described &&
+	    called(point) != sonde_typed_find(point->name))
 		return -EOPNOTSUPP;
 	err = tracepoint_probe_register(tracepoint, called(point), point);
 	if (!err)
@@ -442,6 +444,8 @@ static void *choose_probe(const struct sonde_event *event,
 
 	if (from->type != SONDE_KMOD_TRACEPOINT)
 		return NULL;
+	if (from->flags & SONDE_KMOD_DESCRIBED)
+		return (void *)sonde_tracepoint_described;
 	if (from->flags & SONDE_KMOD_TYPED)
 		typed = sonde_typed_find(from->name);
 	/* Who captures more arguments than it has means another prototype. */

@@ -100,6 +100,16 @@ void sonde_tracepoint_drop(const struct module *module);
 /* The typed probe for that tracepoint, or NULL. */
 void *sonde_typed_find(const char *tracepoint);
 
+/* ---- described.c ---- */
+
+struct sonde_kernel_call;
+
+/* Whether a tracepoint of that name is a described event's. */
+bool sonde_tracepoint_is_described(const char *name);
+/* Its probe. */
+void sonde_tracepoint_described(void *data,
+				const struct sonde_kernel_call *call);
+
 /* ---- whether an event is wanted ---- */
 
 static __always_inline bool sonde_event_is_on(const struct sonde_event *event)

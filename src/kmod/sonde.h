@@ -12,6 +12,7 @@
  *	tracepoint.c	which tracepoints there are
  *	capture.c	payloads by capture lists, user strings
  *	typed.c		typed probes of the hottest tracepoints
+ *	described.c	the probe of other modules' described events
  *	syscall.c	the probes of sys_enter and sys_exit
  *	kprobe.c	kprobes, kretprobes, functions
  *	filter.c	conditions: the verifier and evaluator of expr/

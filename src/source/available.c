@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "source/described.h"
 #include "source/names.h"
 #include "source/tracefs/instance.h"
 #include "sys/textfile.h"
@@ -41,6 +42,19 @@ static int add_line(char *line, add_fn add, void *ctx)
 	return add(ctx, line, name, shown);
 }
 
+struct adding {
+	add_fn add;
+	void *ctx;
+};
+
+static int add_described(void *ctx, const struct sonde_desc *desc)
+{
+	const struct adding *to = ctx;
+
+	return to->add(to->ctx, sonde_desc_provider(desc),
+		       sonde_desc_name(desc), sonde_desc_name(desc));
+}
+
 int sonde_source_available(int (*add)(void *ctx, const char *group,
 				      const char *name, const char *shown),
 			   void *ctx, struct sonde_source_error *error)
@@ -62,6 +76,10 @@ int sonde_source_available(int (*add)(void *ctx, const char *group,
 	while (!rc && (line = sonde_lines_next(&lines)))
 		rc = add_line(line, add, ctx);
 	sonde_lines_close(&lines);
+	if (!rc)
+		rc = sonde_source_each_described(SONDE_SOURCE_NOTES,
+						 add_described,
+						 &(struct adding){ add, ctx });
 	return rc;
 }
 

@@ -3,7 +3,7 @@
  * available.h - which events the running kernel has, for a user to choose from.
  *
  * As tracefs lists them; a system call's two events are one, "syscalls" and the
- * call's name.
+ * call's name. Behind them the described events of modules (described.h).
  */
 #ifndef SOURCE_AVAILABLE_H
 #define SOURCE_AVAILABLE_H

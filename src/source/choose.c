@@ -20,6 +20,7 @@
 #include "source/available.h"
 #include "source/callstacks.h"
 #include "source/condition.h"
+#include "source/described.h"
 
 /* What every kernel since 3.8 calls its first PID namespace. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
@@ -29,6 +30,22 @@ static int is_one(void *ctx, const char *group, const char *name,
 {
 	(void)ctx, (void)group, (void)name, (void)shown;
 	return 1;
+}
+
+static int rule_means(void *ctx, const struct sonde_desc *desc)
+{
+	return sonde_source_rule_matches(ctx, sonde_desc_provider(desc),
+					 sonde_desc_name(desc), NULL);
+}
+
+/* Whether it means a described event, which the module of ours has or nobody. */
+static bool is_described(const struct sonde_source_rule *rule)
+{
+	struct sonde_source_rule wanted = *rule;
+
+	return rule->kind == SONDE_RULE_EVENT &&
+	       sonde_source_each_described(SONDE_SOURCE_NOTES, rule_means,
+					   &wanted) > 0;
 }
 
 /* Only where the list of events can be read is it known what there isn't. */
@@ -44,6 +61,13 @@ static int fail_unmatched(const struct sonde_source_rule *rule,
 					 "%.100s: no such event is known; "
 					 "%.280s",
 					 rule->text, why.text);
+	if (is_described(rule))
+		return sonde_source_fail(
+			error, -ENODEV,
+			"%.100s: that is an event of a module's, which is "
+			"recorded by --kernel-source modules alone; 'sudo "
+			"sonde modules load'",
+			rule->text);
 	hint = sonde_source_hint(rule->text, &nearest);
 	return sonde_source_fail(
 		error, -EINVAL, "%.100s: this kernel has no such event%s",

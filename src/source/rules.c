@@ -308,8 +308,9 @@ static bool is_hidden(const struct sonde_source_rule *rule, const char *group)
 	return !strcmp(group, "raw_syscalls") && !strstr(rule->text, "raw_");
 }
 
-static bool matches(const struct sonde_source_rule *rule, const char *group,
-		    const char *name, const char *shown)
+bool sonde_source_rule_matches(const struct sonde_source_rule *rule,
+			       const char *group, const char *name,
+			       const char *shown)
 {
 	bool by_name;
 
@@ -326,7 +327,8 @@ bool sonde_source_rules_mention(const struct sonde_source_rules *rules,
 				const char *group, const char *name)
 {
 	for (uint32_t i = 0; i < rules->nr; i++)
-		if (matches(&rules->rules[i], group, name, NULL))
+		if (sonde_source_rule_matches(&rules->rules[i], group, name,
+					      NULL))
 			return true;
 	return false;
 }
@@ -340,7 +342,7 @@ sonde_source_rules_match(struct sonde_source_rules *rules, const char *group,
 	for (uint32_t i = 0; i < rules->nr; i++) {
 		struct sonde_source_rule *rule = &rules->rules[i];
 
-		if (!matches(rule, group, name, shown))
+		if (!sonde_source_rule_matches(rule, group, name, shown))
 			continue;
 		rule->has_matched = true;
 		found = rule;

@@ -81,6 +81,11 @@ size_t sonde_source_site_rule(const char *text, uint32_t *ret_texts,
 int sonde_source_rules_add(struct sonde_source_rules *rules, const char *text,
 			   char *error, size_t error_size);
 
+/* Whether a rule is about an event, an exclusion, too; names as below. */
+bool sonde_source_rule_matches(const struct sonde_source_rule *rule,
+			       const char *group, const char *name,
+			       const char *shown);
+
 /*
  * The rule that decides about an event, or NULL if none matches or it is an
  * exclusion. `group` and `name` are the kernel's, `shown` is the trace's name

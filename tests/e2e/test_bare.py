@@ -200,7 +200,7 @@ def what_cannot_be_is_refused_by_the_compiler():
         done = run("gcc", *FREESTANDING, f"-I{directory}", "-c",
                    directory / "f.c", "-o", "/dev/null")
         check("negative" in done.stderr, f"{memory} {packet}: {done.stderr}")
-    for words, said in ((("--target", "kernel"), "program or bare"),
+    for words, said in ((("--target", "firmware"), "program, bare"),
                         (("--frequency", "5"), "--target bare"),
                         (("--target", "bare", "--metadata", "-", "--frequency",
                           "0"), "1 to")):

@@ -624,6 +624,52 @@ def the_checksum_is_of_what_readers_see():
 
 
 @test
+def a_kernels_header_is_refused_what_it_cannot_have():
+    def said(body, *words, provider="p"):
+        path = described(f'<events provider="{provider}">{body}</events>')
+        done = run(SONDE, "generate", path, "--target", "kernel", "--header",
+                   "-", *words)
+        check_equal((done.returncode == 0, done.stdout == ""), (False, True),
+                    done.stdout)
+        return done.stderr
+
+    for field in ('name="w" type="float"', 'name="w" type="double" array="3"',
+                  'name="s" type="outer"'):
+        text = said('<struct name="inner"><field name="w" type="double"/>'
+                    '</struct><struct name="outer"><field name="i" '
+                    f'type="inner"/></struct><event name="e"><field {field}/>'
+                    "</event>")
+        check("'e': 'w' is of floating point" in text, text)
+    text = said(f'<event name="{"e" * 58}"/>', provider="p" * 61)
+    check("118 characters" in text, text)
+    text = said('<event name="e"/>', "--metadata", "-")
+    check("who records" in text, text)
+
+
+@test
+def a_kernels_event_has_the_description_of_a_programs():
+    path = described('<events provider="mill"><event name="ground" '
+                     'level="notice"><field name="sacks" type="u32"/></event>'
+                     "</events>")
+    done = generate(path, "--target", "kernel", "--header", "-")
+    note = done.stdout.partition("SONDE_KERNEL_NOTE_(mill_ground, ")[2]
+    size, *numbers = map(int, re.findall(r"\d+", note.partition(";")[0]))
+    check_equal(len(numbers), size, "bytes")
+    header = scratch() / "mill.h"
+    generate(path, "--header", header)
+    program = build(f'#include "{header}"\n'
+                    "int main(void) { mill_ground(1); return 0; }")
+    # but for the line, which is none
+    theirs = pathlib.Path(program).read_bytes()
+    at = theirs.find(bytes(numbers[:8]))
+    ours = bytes(numbers)
+    pairs = [i for i in range(size) if theirs[at + i] != ours[i]]
+    check(at > 0 and len(pairs) <= 4 and (not pairs or
+                                          pairs[-1] - pairs[0] < 4),
+          f"{at}: {pairs} of {size}")
+
+
+@test
 def documentation_has_all_of_it():
     needs("xml")
     text = generate(SHOP, "--doc", "-").stdout

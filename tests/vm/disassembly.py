@@ -15,7 +15,9 @@ import subprocess
 # nothing, and share that set with other CPUs: by atomic operations.
 ROOTS = re.compile(r"on_(test|sched_switch|wakeup|softirq|irq_\w+|hrtimer_\w+|"
                    r"entry|return|call|kprobe)|"
-                   r"probe_(few|many|tasks|enter|exit)")
+                   r"probe_(few|many|tasks|enter|exit)|"
+                   # What it calls besides is another module's.
+                   r"sonde_tracepoint_described")
 # What the kernel's functions in the path may be: none of them locks, sleeps,
 # wakes anybody or switches interrupts off.
 HARMLESS = re.compile(

@@ -29,7 +29,7 @@ HARD = f"-include {SOURCE}/points.h -DSONDE_LOCAL_START=70368743915520ull"
 # Built so that threads of a certain name die while they are recorded.
 DEADLY = f"-include {SOURCE}/death.h"
 # In programs' names: what is no program of its own.
-PARTS = {"client.c", "sonde_test.c", "sonde_test.mod.c"}
+PARTS = {"client.c", "sonde_test.c", "sonde_test.mod.c", "sonde_described.c"}
 TOLERANCE = 1.02
 
 
@@ -119,6 +119,21 @@ class Built:
         self.tools.run("make", "-s", "-C", self.headers, f"M={out}",
                        "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
         self._copy(out / "sonde_test.ko", "sonde_test.ko")
+
+    def described(self, build):
+        """A module with described events, by the header that a build makes."""
+        out = self.folder / "described"
+        out.mkdir(exist_ok=True)
+        shutil.copy2(SOURCE / "sonde_described.c", out)
+        subprocess.run([build / "src/cmd/sonde", "generate",
+                        SOURCE / "sonde_described.xml", "--target", "kernel",
+                        "--header", out / "sonde_described.h"], check=True)
+        (out / "Kbuild").write_text("obj-m := sonde_described.o\n"
+                                    f"ccflags-y := -I{ROOT}/include\n")
+        self.tools.run("make", "-s", "-C", self.headers, f"M={out}",
+                       "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
+        self._copy(out / "sonde_described.ko", "sonde_described.ko")
+        return self.share / "sonde_described.ko"
 
     def test_programs(self):
         shutil.copy2(SOURCE / "pass", self.share)

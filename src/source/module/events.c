@@ -28,6 +28,7 @@
 #include "base/grow.h"
 #include "base/port.h"
 #include "source/condition.h"
+#include "source/described.h"
 #include "source/names.h"
 #include "source/payloads.h"
 #include "types/build.h"
@@ -734,6 +735,37 @@ static int select_all(struct module_select *select)
 					  select->config, select_one, select);
 }
 
+/* ---- described events of modules ---- */
+
+/* Called with each; the module of ours takes the payload as it comes. */
+static int select_described(void *ctx, const struct sonde_desc *desc)
+{
+	struct module_select *select = ctx;
+	const char *group = sonde_desc_provider(desc);
+	const char *name = sonde_desc_name(desc);
+	const struct sonde_source_rule *rule =
+		sonde_source_selected(select->config, group, name, name);
+	struct sonde_kmod_event event = { .type = SONDE_KMOD_TRACEPOINT,
+					  .flags = SONDE_KMOD_DESCRIBED };
+	int length;
+
+	if (!rule)
+		return 0;
+	length = snprintf(event.name, sizeof(event.name),
+			  SONDE_KMOD_DESCRIBED_NAME "%s__%s", group, name);
+	if (length < 0 || (size_t)length >= sizeof(event.name))
+		return 0; /* nor has the module such a tracepoint */
+	if (rule->condition)
+		return sonde_source_fail(
+			select->error, -EINVAL,
+			"modules: %s:%s: 'if %.120s': described events of "
+			"modules have no conditions; record it without, and "
+			"choose in 'sonde print' or 'sonde cut'",
+			group, name, rule->condition);
+	memcpy(select->room, desc, sonde_desc_size(desc));
+	return module_add(select, rule, group, name, &event, NULL);
+}
+
 /* ---- kprobes ---- */
 
 /* Its arguments, if the place is a function's start and the types tell. */
@@ -831,6 +863,9 @@ int module_events_select_of(const struct module_kernel *kernel,
 		rc = module_syscalls_select(&select);
 	if (!rc)
 		rc = select_all(&select);
+	if (!rc && kernel->modules)
+		rc = sonde_source_each_described(kernel->modules,
+						 select_described, &select);
 	if (!rc)
 		rc = select_probes(&select);
 	module_types_close(select.types);
@@ -846,6 +881,7 @@ int module_events_select(const struct sonde_source_config *config,
 	static const struct module_kernel running = {
 		.events = "/sys/kernel/tracing/available_events",
 		.types = "/sys/kernel/btf",
+		.modules = SONDE_SOURCE_NOTES,
 	};
 
 	return module_events_select_of(&running, config, ret, error);

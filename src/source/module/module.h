@@ -80,6 +80,7 @@ struct module_kernel {
 	const char
 		*events;   /* a file of lines "group:name"; it may be missing */
 	const char *types; /* a folder of BTF: vmlinux, and modules */
+	const char *modules; /* a folder of them (source/described.h) */
 };
 int module_events_select_of(const struct module_kernel *kernel,
 			    const struct sonde_source_config *config,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/btf.h>
@@ -18,6 +19,7 @@
 #include "source/module/module.h"
 #include "source/payloads.h"
 #include "source/syscalls.h"
+#include "types/build.h"
 #include "types/desc.h"
 
 #define RUNNING_TYPES "/sys/kernel/btf/vmlinux"
@@ -358,12 +360,14 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	static const char *const names[] = { "vmlinux", "events" };
+	static const char *const names[] = { "vmlinux", "events",
+					     "own/notes/.note.sonde",
+					     "own/notes", "own" };
 	char path[128];
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
-		(void)unlink(path); /* not every test makes it */
+		(void)remove(path); /* not every test makes it */
 	}
 	(void)rmdir(folder);
 	return clean_up(state);
@@ -395,13 +399,59 @@ static void put_types(struct btf *btf, int type)
 static int select_made(const char *text)
 {
 	char list[128];
-	const struct module_kernel kernel = { .events = list, .types = folder };
+	const struct module_kernel kernel = { .events = list,
+					      .types = folder,
+					      .modules = folder };
 	struct sonde_source_config config = config_of(text, 0, 0);
 
 	(void)snprintf(list, sizeof(list), "%s/events", folder);
 	module_events_free(&events);
 	error.text[0] = '\0';
 	return module_events_select_of(&kernel, &config, &events, &error);
+}
+
+/* The note of a module "own", without the last `cut` bytes. */
+static void put_note(size_t cut)
+{
+	_Alignas(8) static uint8_t room[24 + SONDE_DESC_MAX];
+	struct sonde_build build;
+	char path[128];
+
+	memset(room, 0xff, sizeof(room));
+	sonde_build_begin(&build, room + 24, "mill", "ground", SONDE_INFO);
+	sonde_build_int(&build, "sacks", 32, 0);
+	assert_int_equal(sonde_build_end_described(&build, 7), 0);
+	(void)snprintf(path, sizeof(path), "%s/own", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	(void)snprintf(path, sizeof(path), "%s/own/notes", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	put_file("own/notes/.note.sonde", room,
+		 24 + sonde_desc_size((const void *)(room + 24)) - cut);
+}
+
+static void a_described_event_is_asked_for_by_its_tracepoint(void **state)
+{
+	const struct module_event *event;
+
+	(void)state;
+	put_note(0);
+	assert_int_equal(select_made("mill:*"), 0);
+	event = event_of("mill", "ground");
+	assert_int_equal(events.nr, 1);
+	assert_int_equal(event->event.type, SONDE_KMOD_TRACEPOINT);
+	assert_int_equal(event->event.flags, SONDE_KMOD_DESCRIBED);
+	assert_int_equal(event->event.nr_caps, 0);
+	assert_string_equal(event->event.name, "sonde1_mill__ground");
+	assert_int_equal(sonde_desc_checksum(event->desc), 7);
+	assert_int_equal(select_made("mill:ground if sacks > 1"), -EINVAL);
+	assert_non_null(strstr(error.text, "no conditions"));
+}
+
+static void a_note_that_is_no_description_is_no_event(void **state)
+{
+	(void)state;
+	put_note(1);
+	assert_int_equal(select_made("mill:*"), -ENODATA);
 }
 
 static void a_pointer_to_a_known_structure_has_its_members(void **state)
@@ -665,6 +715,8 @@ int main(void)
 					  clean_up),
 		cmocka_unit_test_teardown(
 			tracepoints_of_this_kernel_can_be_asked_for, clean_up),
+		WITH_FOLDER(a_described_event_is_asked_for_by_its_tracepoint),
+		WITH_FOLDER(a_note_that_is_no_description_is_no_event),
 		WITH_FOLDER(a_pointer_to_a_known_structure_has_its_members),
 		WITH_FOLDER(a_bit_field_is_no_member),
 		WITH_FOLDER(a_member_too_far_away_is_left_out),

@@ -596,6 +596,15 @@ static void bad_event(int channel, struct sonde_kmod_event event, int line)
 		bad_event(rig.channel, event, __LINE__);          \
 	} while (0)
 
+static void described(struct sonde_kmod_event *event, const char *name)
+{
+	event->type = SONDE_KMOD_TRACEPOINT;
+	event->flags |= SONDE_KMOD_DESCRIBED;
+	event->nr_caps = 0;
+	strcpy(event->name, name);
+}
+
+/* A tracepoint that is no described event's would have its argument called. */
 static void event_arguments_are_checked(void)
 {
 	struct sonde_kmod_cap cap = number_cap;
@@ -619,6 +628,14 @@ static void event_arguments_are_checked(void)
 	BAD(event.type = SONDE_KMOD_TRACEPOINT);
 	BAD(event.type = SONDE_KMOD_TRACEPOINT;
 	    strcpy(event.name, "sonde_no_such_tracepoint"));
+	BAD(described(&event, "sched_switch"));
+	BAD(described(&event, "sonde_test_tick"));
+	BAD(described(&event, "sonde1_no__such"));
+	BAD(described(&event, "sonde1_mill__opened"); event.nr_caps = 1);
+	BAD(described(&event, "sonde1_mill__opened"); event.filter = 8;
+	    event.filter_bytes = 64);
+	BAD(described(&event, "sonde1_mill__opened");
+	    event.type = SONDE_KMOD_KPROBE);
 	BAD(cap.kind = SONDE_KMOD_KINDS; event.caps = (uintptr_t)&cap);
 	BAD(cap = number_cap; cap.bytes = 3; event.caps = (uintptr_t)&cap);
 	BAD(cap = number_cap; cap.nr_path = SONDE_KMOD_PATH_MAX + 1;

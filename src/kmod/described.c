@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * described.c - the probe of described events, which are other modules'
+ * (sonde/kernel.h): they put their fields into scratch memory, from where they go
+ * into the ring. So what those functions do, and how long they take, happens
+ * before anything is reserved; and a fault in one damages no sub-buffer.
+ *
+ * Whether a tracepoint is a described event's, its name says, and nothing else:
+ * names with that beginning are those of the macro in sonde/kernel.h.
+ *
+ * Cost: for each session an indirect call, and each byte of the fields is copied
+ * twice.
+ */
+#include <linux/string.h>
+#include <sonde/kernel.h>
+
+#include "kmod/probe.h"
+
+bool sonde_tracepoint_is_described(const char *name)
+{
+	return strstarts(name, SONDE_KMOD_DESCRIBED_NAME);
+}
+
+static __always_inline void write_call(const struct sonde_event *event,
+				       const struct sonde_kernel_call *call)
+{
+	unsigned char *scratch = sonde_enter(event->session);
+	struct sonde_kernel to = {
+		.at = scratch,
+		.left = SONDE_KMOD_RECORD_MAX,
+	};
+
+	if (!scratch)
+		return;
+	call->put(&to, call);
+	if (likely(!to.is_full)) {
+		sonde_event_finish(event, scratch, (u32)(to.at - scratch));
+	} else {
+		struct sonde_writing writing;
+
+		/* No ring has room for that: it counts the loss. */
+		(void)sonde_event_reserve(event, U32_MAX, &writing);
+	}
+	sonde_leave();
+}
+
+SONDE_PROBE void
+sonde_tracepoint_described(void *data, const struct sonde_kernel_call *call)
+{
+	const struct sonde_point *point = data;
+	const struct sonde_event *event;
+
+	sonde_probe_begin();
+	list_for_each_entry_lockless(event, &point->events, in_point)
+	{
+		if (sonde_event_wants(event))
+			write_call(event, call);
+	}
+	sonde_probe_end();
+}
