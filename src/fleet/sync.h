@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fleet/align.h"
+#include "clock/align.h"
 #include "session/net/message.h"
 
 struct sonde_sync;

@@ -77,6 +77,10 @@ bool sonde_map_reads(const struct sonde_trace *trace,
 		     const struct sonde_map_options *options,
 		     const struct sonde_source *source);
 
+/* For the options' `streams`: those of a machine (reader/reader.h). The caller's to
+ * free; NULL: no memory. */
+bool *sonde_map_streams_of(const struct sonde_trace *trace, size_t machine);
+
 /*
  * Whether threads gain more than they cost: packets that reach into several
  * slices are read for each of them, and each slice begins to read all its streams,

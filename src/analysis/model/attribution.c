@@ -338,16 +338,6 @@ static int name_idle(struct sonde_attribution *attribution)
 	return 0;
 }
 
-/* Streams of a machine. NULL: no memory. */
-static bool *choose_streams(const struct sonde_trace *trace, size_t machine)
-{
-	bool *chosen = calloc(trace->nr_streams + 1, sizeof(*chosen));
-
-	for (size_t i = 0; chosen && i < trace->nr_streams; i++)
-		chosen[i] = trace->streams[i]->source->machine == machine;
-	return chosen;
-}
-
 /* Of these, those of which some event makes a step. */
 static void narrow_streams(const struct sonde_trace *trace,
 			   const struct sonde_model_tables *tables,
@@ -401,7 +391,7 @@ struct sonde_attribution *sonde_attribution_new(struct sonde_trace *trace,
 						uint64_t slice_bytes)
 {
 	struct sonde_attribution *attribution = calloc(1, sizeof(*attribution));
-	bool *streams = choose_streams(trace, machine);
+	bool *streams = sonde_map_streams_of(trace, machine);
 	int err = -ENOMEM;
 
 	if (attribution && streams)

@@ -550,3 +550,12 @@ bool sonde_map_reads(const struct sonde_trace *trace,
 			return true;
 	return false;
 }
+
+bool *sonde_map_streams_of(const struct sonde_trace *trace, size_t machine)
+{
+	bool *streams = calloc(trace->nr_streams + 1, sizeof(*streams));
+
+	for (size_t i = 0; streams && i < trace->nr_streams; i++)
+		streams[i] = trace->streams[i]->source->machine == machine;
+	return streams;
+}

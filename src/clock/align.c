@@ -29,7 +29,7 @@
  * Rejected: least squares (no bound, and effects before causes), and floating
  * point (nanoseconds since 1970 need 61 bits).
  */
-#include "fleet/align.h"
+#include "clock/align.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -23,8 +23,8 @@
  *
  * Times are from -2^61 to 2^61 (1970 +- 73 years).
  */
-#ifndef FLEET_ALIGN_H
-#define FLEET_ALIGN_H
+#ifndef CLOCK_ALIGN_H
+#define CLOCK_ALIGN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,4 +72,4 @@ void sonde_align_at(const struct sonde_align *align, int64_t x,
 void sonde_align_drift(const struct sonde_align *align, int64_t *ret_low,
 		       int64_t *ret_high);
 
-#endif /* FLEET_ALIGN_H */
+#endif /* CLOCK_ALIGN_H */

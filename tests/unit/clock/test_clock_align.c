@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fleet_align.c - fleet/align.h on clocks that are simulated, so that the
+/* test_clock_align.c - clock/align.h on clocks that are simulated, so that the
  * truth is known: it is always within the bound. */
 #include "unit.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "fleet/align.h"
+#include "clock/align.h"
 
 #define S  INT64_C(1000000000)
 #define US INT64_C(1000)
