@@ -68,6 +68,9 @@ struct sonde_analysis {
 	/* Of the trace, not of its events: JSON has all rows, and what was lost
 	 * or is damaged is in the report. */
 	bool is_inventory;
+	/* Traces of several machines are one question: it tells them apart. All
+	 * others are asked of each machine. */
+	bool spans_machines;
 	/* For the run() of analysis/plugin/reports.h: a report of a plug-in; or
 	 * rows, up to a NULL. And where it is from: a file's name; NULL: it is
 	 * ours. */

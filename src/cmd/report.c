@@ -387,7 +387,7 @@ static int report_named(int argc, char **argv, struct sonde_read *read,
 	status = sonde_read_open(read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
-	return read->trace->nr_machines > 1 ?
+	return read->trace->nr_machines > 1 && !analysis->spans_machines ?
 		       report_machines(read, words, analysis) :
 		       report_one(read, words, analysis);
 }

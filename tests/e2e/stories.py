@@ -17,6 +17,8 @@ from harness import check_equal
 START = 1_000_000_000_000_000_000  # nanoseconds since 1970
 SERVER = 800
 
+SOCKET = ("sk:Q family:I protocol:I ret:i flags:I position:I sport:I dport:I "
+          "saddr_high:Q saddr_low:Q daddr_high:Q daddr_low:Q")
 KERNEL = {
     "sched_switch": "prev_comm:s prev_tid:i prev_prio:i prev_state:q "
                     "next_comm:s next_tid:i next_prio:i",
@@ -27,6 +29,14 @@ KERNEL = {
     "syscall_exit_read": "ret:q",
     "syscall_entry_openat": "dfd:i flags:i filename:s",
     "syscall_exit_openat": "ret:q",
+    "syscall_entry_sendto": "fd:i",
+    "syscall_exit_sendto": "ret:q",
+    "syscall_entry_recvfrom": "fd:i",
+    "syscall_exit_recvfrom": "ret:q",
+    "syscall_entry_epoll_wait": "epfd:i",
+    "syscall_exit_epoll_wait": "ret:q",
+    "sock_send_length": SOCKET,
+    "sock_recv_length": SOCKET,
     "syscall_entry_nanosleep": "rqtp:Q",
     "syscall_exit_nanosleep": "ret:q",
     "syscall_entry_mmap": "addr:Q len:Q prot:Q flags:Q fd:Q off:Q",
@@ -63,7 +73,7 @@ typealias integer { size = 32; } := uint32_t;
 typealias integer { size = 64; } := uint64_t;
 trace { major = 1; minor = 8; byte_order = le;
   packet.header := struct { uint32_t magic; uint32_t stream_id; }; };
-env { domain = "DOMAIN"; kernel_release = "6.1.0"; };
+env { domain = "DOMAIN"; kernel_release = "6.1.0"; hostname = "HOST"; };
 clock { name = c; freq = 1000000000; };
 typealias integer { size = 64; map = clock.c.value; } := time_t;
 stream { id = 0;
@@ -84,13 +94,13 @@ class Domain:
         self.context = [field.split(":") for field in context.split()]
         self.ids = {event: i for i, event in enumerate(events)}
 
-    def metadata(self):
+    def metadata(self, host):
         def members(fields):
             return "".join(f"{TSDL_TYPES[kind]} {field}; "
                            for field, kind in fields)
 
         text = HEAD.replace("DOMAIN", self.name).replace(
-            "CONTEXT", members(self.context))
+            "CONTEXT", members(self.context)).replace("HOST", host)
         for event, number in self.ids.items():
             fields = [f.split(":") for f in self.events[event].split()]
             fields = [("_" + f, kind) for f, kind in fields]
@@ -135,11 +145,11 @@ def write_stream(path, events, cpu, losses=(), per_packet=3):
     path.write_bytes(packets)
 
 
-def write_trace(kernel, user=(), losses=()):
+def write_trace(kernel, user=(), losses=(), host=""):
     directory = scratch()
     domain = Domain("kernel", KERNEL, "tid:i")
     (directory / "kernel").mkdir()
-    (directory / "kernel" / "metadata").write_text(domain.metadata())
+    (directory / "kernel" / "metadata").write_text(domain.metadata(host))
     kernel = sorted(kernel, key=lambda event: event[0])
     for cpu in sorted({event[1] for event in kernel}):
         write_stream(
@@ -150,7 +160,7 @@ def write_trace(kernel, user=(), losses=()):
     if user:
         domain = Domain("ust", USER, "vpid:i vtid:i")
         (directory / "user").mkdir()
-        (directory / "user" / "metadata").write_text(domain.metadata())
+        (directory / "user" / "metadata").write_text(domain.metadata(host))
         write_stream(
             directory / "user" / "stream",
             [(time, domain.encode(time, name, [SERVER, tid], fields))
@@ -160,7 +170,9 @@ def write_trace(kernel, user=(), losses=()):
 
 
 def report(trace, name, *options):
-    done = run(SONDE, "report", name, "--json", *options, trace)
+    """`trace`: or several."""
+    traces = trace if isinstance(trace, list) else [trace]
+    done = run(SONDE, "report", name, "--json", *options, *traces)
     check_equal(done.returncode, 0, f"status of {name}; {done.stderr[-500:]}")
     return json.loads(done.stdout)
 

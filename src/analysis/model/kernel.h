@@ -175,12 +175,17 @@ enum sonde_waker_kind {
 	SONDE_WAKER_TIMER,
 	SONDE_WAKER_INTERRUPT, /* of a kind that wasn't recorded */
 	SONDE_WAKER_MAYBE,     /* a thread, or an interrupt while it ran */
+	/* Of what is looked at together with others, never of a state: */
+	SONDE_WAKER_SENDER,    /* a thread, by bytes that it sent */
+	SONDE_WAKER_UNORDERED, /* likewise, but nobody knows whether before the
+				* wait or in it */
 };
 
 struct sonde_waker {
-	uint8_t kind;    /* enum sonde_waker_kind */
-	int32_t tid;     /* of THREAD, MAYBE; else who was interrupted */
+	uint8_t kind; /* enum sonde_waker_kind */
+	int32_t tid;  /* of THREAD, MAYBE, SENDER; else who was interrupted */
 	uint32_t number; /* of IRQ, SOFTIRQ */
+	int64_t sent_ns; /* of SENDER: when it began to */
 };
 
 /* Of a RUN that no switch ended. */

@@ -39,10 +39,14 @@ static void say_waker(struct answer *answer, const struct sonde_cause *cause,
 		      const struct sonde_waker *waker, unsigned int nr_after)
 {
 	const struct sonde_causes *causes = &answer->spans->causes;
-	char text[128];
+	char text[SONDE_CAUSE_THREAD];
 	int32_t holder = cause->holder;
 
 	if (!sonde_cause_is_lock(cause)) {
+		if (waker->kind == SONDE_WAKER_SENDER)
+			sonde_text_add(&answer->text, " for bytes of %s",
+				       sonde_cause_thread(causes, waker->tid,
+							  text, sizeof(text)));
 		if (waker->kind == SONDE_WAKER_THREAD)
 			sonde_text_add(&answer->text, " until %s woke it",
 				       sonde_cause_thread(causes, waker->tid,
@@ -153,7 +157,9 @@ say_most(struct answer *answer, const struct sonde_blame_node *activity)
 		say_waker(answer, cause, &state->waker, 0);
 		return state;
 	}
-	if (!state || activity->kind == SONDE_BLAME_OTHERS)
+	if (activity->state == SONDE_STATE_NETWORK)
+		sonde_text_add(&answer->text, "in the network");
+	else if (!state || activity->kind == SONDE_BLAME_OTHERS)
 		sonde_text_add(&answer->text, "in many other ways");
 	else if (state->state == SONDE_STATE_UNKNOWN)
 		sonde_text_add(&answer->text,
@@ -204,7 +210,7 @@ static void add_answer(const struct sonde_blame_spans *spans,
 		.words.args = spans->args,
 		.text = { .to = text, .size = sizeof(text) },
 	};
-	char thread[64];
+	char thread[SONDE_CAUSE_THREAD];
 
 	sonde_text_add(&answer.text, "%s took %s, from %s on",
 		       sonde_cause_thread(&spans->causes, span->tid, thread,
@@ -243,10 +249,10 @@ static void span_row(const struct sonde_blame_spans *spans,
 			sonde_elapsed_ns(span->begin_ns, span->end_ns));
 	sonde_table_int(table, 1, span->begin_ns);
 	sonde_table_int(table, 2, span->end_ns);
-	sonde_table_int(table, 3, span->tid);
+	sonde_table_int(table, 3,
+			sonde_cause_own_tid(&spans->causes, span->tid));
 	sonde_table_text(table, 4,
-			 sonde_model_thread_name(spans->history.kernel,
-						 span->tid));
+			 sonde_cause_thread_name(&spans->causes, span->tid));
 	sonde_table_text(table, 5, span->name);
 	for (size_t i = 0; i <= SONDE_STATE_UNKNOWN; i++)
 		sonde_table_int(table, 6 + i, totals.ns[i]);
@@ -297,7 +303,7 @@ static void activity_text(const struct showing *showing,
 		.tid = node->tid,
 	};
 	const struct sonde_causes *causes = &showing->spans->causes;
-	char thread[64];
+	char thread[SONDE_CAUSE_THREAD];
 	char text[SONDE_CAUSE_TEXT];
 
 	(void)sonde_waker_text(causes, &who, thread, sizeof(thread));
@@ -306,8 +312,10 @@ static void activity_text(const struct showing *showing,
 	else if (node->has_cause)
 		(void)sonde_cause_text(causes, &node->cause, text,
 				       sizeof(text));
-	else if (node->state == SONDE_STATE_UNKNOWN)
-		(void)snprintf(text, sizeof(text), "unknown");
+	else if (node->state != SONDE_STATE_RUN)
+		(void)snprintf(text, sizeof(text), "%s",
+			       sonde_blame_state_text(
+				       (enum sonde_state_kind)node->state));
 	else
 		(void)snprintf(text, sizeof(text), "outside of system calls");
 	(void)snprintf(to, size, "%s: %s", thread, text);
@@ -319,7 +327,7 @@ static void state_text(const struct showing *showing,
 {
 	const char *state =
 		sonde_blame_state_text((enum sonde_state_kind)node->state);
-	char waker[64];
+	char waker[SONDE_CAUSE_THREAD];
 
 	if (node->waker.kind == SONDE_WAKER_UNKNOWN)
 		(void)snprintf(to, size, "%s", state);
@@ -333,8 +341,8 @@ static void state_text(const struct showing *showing,
 static void node_row(const struct showing *showing,
 		     const struct sonde_blame_node *node, unsigned int depth)
 {
-	char text[SONDE_CAUSE_TEXT + 128];
-	char indented[SONDE_CAUSE_TEXT + 256];
+	char text[SONDE_CAUSE_TEXT + SONDE_CAUSE_THREAD + 16];
+	char indented[SONDE_CAUSE_TEXT + SONDE_CAUSE_THREAD + 128];
 	bool is_state = node->kind == SONDE_BLAME_STATE;
 	struct sonde_table *table = showing->table;
 
@@ -352,7 +360,9 @@ static void node_row(const struct showing *showing,
 	sonde_table_uint(table, 2, node->count);
 	sonde_table_text(table, 3, indented);
 	sonde_table_uint(table, 4, depth);
-	sonde_table_int(table, 5, node->tid);
+	sonde_table_int(table, 5,
+			sonde_cause_own_tid(&showing->spans->causes,
+					    node->tid));
 	if (is_state)
 		sonde_table_text(table, 6,
 				 sonde_blame_state_text(
@@ -440,7 +450,8 @@ static void blame_add_notes(const struct sonde_blame_spans *spans,
 		sonde_report_note(report,
 				  "It ends on thread %" PRId32 ": see the "
 				  "report `critical`.",
-				  span->other_tid);
+				  sonde_cause_own_tid(&spans->causes,
+						      span->other_tid));
 }
 
 static int show(const struct sonde_blame_spans *spans,
@@ -473,5 +484,6 @@ const struct sonde_analysis sonde_analysis_blame = {
 	.summary = "why it took so long from --begin EXPR to --end EXPR",
 	.needs = "kernel",
 	.about = SONDE_WANT_THREADS,
+	.spans_machines = true,
 	.run = run,
 };

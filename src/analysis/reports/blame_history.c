@@ -15,6 +15,7 @@
 #include "analysis/model/play.h"
 #include "base/grow.h"
 #include "base/search.h"
+#include "reader/reader.h"
 
 /* ---- what the state emits ---- */
 
@@ -29,6 +30,20 @@ static bool is_in_window(const struct sonde_history *history,
 		     history->windows[i].end_ns <= interval->begin_ns);
 	return i < history->nr_windows &&
 	       history->windows[i].begin_ns < interval->end_ns;
+}
+
+/* The machine's own ids become those of all machines. */
+static void history_add_machine(const struct sonde_history *history,
+				struct sonde_cause *cause,
+				struct sonde_waker *waker)
+{
+	cause->pid = sonde_history_tid(history->nr_machines, history->machine,
+				       cause->pid);
+	cause->holder = sonde_history_tid(history->nr_machines,
+					  history->machine, cause->holder);
+	if (waker)
+		waker->tid = sonde_history_tid(history->nr_machines,
+					       history->machine, waker->tid);
 }
 
 static void add_call(struct sonde_history *history,
@@ -46,6 +61,8 @@ static void add_call(struct sonde_history *history,
 		.end_ns = interval->end_ns,
 		.cause = interval->call.cause,
 	};
+	history_add_machine(history,
+			    &history->calls[history->nr_calls - 1].cause, NULL);
 }
 
 static void add_state(struct sonde_history *history,
@@ -71,23 +88,29 @@ static void add_state(struct sonde_history *history,
 		state.kind = SONDE_STATE_BLOCKED;
 		state.cause = interval->blocked.cause;
 		state.waker = interval->blocked.waker;
+		history_add_machine(history, &state.cause, &state.waker);
 	}
 	history->states[history->nr_states++] = state;
 }
 
-static void add_interval(void *ctx, const struct sonde_interval *interval)
+static void add_interval(void *ctx, const struct sonde_interval *theirs)
 {
 	struct sonde_history *history = ctx;
+	struct sonde_interval interval = *theirs;
 
-	if (!interval->tid || interval->tid == -1 ||
-	    !is_in_window(history, interval))
+	if (!interval.tid || interval.tid == -1 ||
+	    __builtin_sub_overflow(theirs->begin_ns, history->offset_ns,
+				   &interval.begin_ns) ||
+	    __builtin_sub_overflow(theirs->end_ns, history->offset_ns,
+				   &interval.end_ns) ||
+	    !is_in_window(history, &interval))
 		return;
-	if (interval->kind == SONDE_INTERVAL_SYSCALL)
-		add_call(history, interval);
-	else if (interval->kind == SONDE_INTERVAL_RUN ||
-		 interval->kind == SONDE_INTERVAL_READY ||
-		 interval->kind == SONDE_INTERVAL_BLOCKED)
-		add_state(history, interval);
+	if (interval.kind == SONDE_INTERVAL_SYSCALL)
+		add_call(history, &interval);
+	else if (interval.kind == SONDE_INTERVAL_RUN ||
+		 interval.kind == SONDE_INTERVAL_READY ||
+		 interval.kind == SONDE_INTERVAL_BLOCKED)
+		add_state(history, &interval);
 }
 
 /* Who a stand-in is, is asked at the end. */
@@ -136,11 +159,14 @@ static int compare_spans(const void *a, const void *b)
 			       (left->end_ns < right->end_ns);
 }
 
-/* What a damaged trace says twice about the same time is cut: the first word
- * counts. Returns how many of the `nr` are left. */
-static size_t order_spans(const struct sonde_model *kernel, void *list,
+/* Of a machine. What a damaged trace says twice about the same time is cut: the
+ * first word counts; and what it says of threads that can't be. Returns how many of
+ * the `nr` are left. */
+static size_t order_spans(const struct sonde_history *history, void *list,
 			  size_t nr, size_t size)
 {
+	const struct sonde_model *kernel =
+		history->machines[history->machine].kernel;
 	uint8_t *bytes = list;
 	struct span *last = NULL;
 	size_t kept = 0;
@@ -148,7 +174,9 @@ static size_t order_spans(const struct sonde_model *kernel, void *list,
 	for (size_t i = 0; i < nr; i++) {
 		struct span *span = (void *)(bytes + i * size);
 
-		span->tid = sonde_model_real_tid(kernel, span->tid);
+		span->tid = sonde_history_tid(
+			history->nr_machines, history->machine,
+			sonde_model_real_tid(kernel, span->tid));
 	}
 	if (nr)
 		qsort(list, nr, size, compare_spans);
@@ -196,16 +224,20 @@ static void order_windows(struct sonde_history *history,
 
 /* ---- reading ---- */
 
-static int history_read_all(struct sonde_analysis_args *args,
-			    const struct sonde_map_options *options,
-			    struct sonde_history *history)
+static int play_machine(struct sonde_analysis_args *args,
+			const struct sonde_map_options *options,
+			struct sonde_history *history)
 {
 	static const struct sonde_model_sink_ops ops = {
 		.interval = add_interval,
 		.rename = history_ignore_rename,
 	};
+	struct sonde_history_machine *machine =
+		&history->machines[history->machine];
+	size_t nr_states = history->nr_states;
+	size_t nr_calls = history->nr_calls;
 	int error = sonde_model_tables_new(args->trace, SONDE_WANT_PLAYED,
-					   options, &history->tables);
+					   options, &machine->tables);
 
 	if (error == -ENODATA)
 		return sonde_analysis_fail(args, error,
@@ -213,40 +245,86 @@ static int history_read_all(struct sonde_analysis_args *args,
 					   "scheduler");
 	if (error)
 		return error;
-	error = sonde_model_play(args->trace, options, history->tables, &ops,
-				 history, &history->kernel);
+	error = sonde_model_play(args->trace, options, machine->tables, &ops,
+				 history, &machine->kernel);
 	if (error)
 		return error;
 	history->nr_states =
-		order_spans(history->kernel, history->states,
-			    history->nr_states, sizeof(*history->states));
+		nr_states + order_spans(history, history->states + nr_states,
+					history->nr_states - nr_states,
+					sizeof(*history->states));
 	history->nr_calls =
-		order_spans(history->kernel, history->calls, history->nr_calls,
-			    sizeof(*history->calls));
+		nr_calls + order_spans(history, history->calls + nr_calls,
+				       history->nr_calls - nr_calls,
+				       sizeof(*history->calls));
 	return 0;
+}
+
+/* One of several: its streams alone. */
+static int read_machine(struct sonde_analysis_args *args,
+			const struct sonde_map_options *options,
+			const struct sonde_host_clock *clock,
+			struct sonde_history *history)
+{
+	struct sonde_map_options own = *options;
+	int64_t end_ns = history->windows[history->nr_windows - 1].end_ns;
+	bool *streams = NULL;
+	int error;
+
+	history->offset_ns = clock->offset_ns;
+	if (__builtin_add_overflow(end_ns, clock->offset_ns, &end_ns))
+		end_ns = SONDE_TIME_MAX;
+	if (end_ns < own.to_ns)
+		own.to_ns = end_ns;
+	if (history->nr_machines > 1) {
+		streams = sonde_map_streams_of(args->trace, history->machine);
+		if (!streams)
+			return -ENOMEM;
+		own.streams = streams;
+	}
+	error = play_machine(args, &own, history);
+	free(streams);
+	return error;
 }
 
 int sonde_history_read(struct sonde_analysis_args *args,
 		       struct sonde_history_window *windows, size_t nr_windows,
+		       const struct sonde_host_clock *clocks, size_t first,
 		       struct sonde_history *ret_history)
 {
 	struct sonde_map_options options = args->map;
+	struct sonde_history *history = ret_history;
+	size_t nr = args->trace->nr_machines;
+	int error = 0;
 
-	*ret_history = (struct sonde_history){ 0 };
-	order_windows(ret_history, windows, nr_windows);
+	*history = (struct sonde_history){ 0 };
+	order_windows(history, windows, nr_windows);
 	/* The filter has chosen the windows; threads are followed anyway. */
 	options.filter = NULL;
-	if (windows[ret_history->nr_windows - 1].end_ns < options.to_ns)
-		options.to_ns = windows[ret_history->nr_windows - 1].end_ns;
-	return history_read_all(args, &options, ret_history);
+	history->machines = calloc(nr, sizeof(*history->machines));
+	if (!history->machines)
+		return -ENOMEM;
+	history->nr_machines = nr;
+	for (size_t i = 0; i < nr && !error; i++) {
+		history->machine = (uint32_t)i;
+		if (clocks[i].is_known)
+			error = read_machine(args, &options, &clocks[i],
+					     history);
+		if (error == -ENODATA && i != first)
+			error = 0;
+	}
+	return error;
 }
 
 void sonde_history_fini(struct sonde_history *history)
 {
+	for (size_t i = 0; i < history->nr_machines; i++) {
+		sonde_model_free(history->machines[i].kernel);
+		sonde_model_tables_free(history->machines[i].tables);
+	}
+	free(history->machines);
 	free(history->states);
 	free(history->calls);
-	sonde_model_free(history->kernel);
-	sonde_model_tables_free(history->tables);
 }
 
 /* ---- asking ---- */

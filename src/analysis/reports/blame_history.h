@@ -10,6 +10,10 @@
  *
  * States and calls that only touch a window are kept whole.
  *
+ * Of several machines, one has the windows, and all others' times are given by its
+ * clock (host_clocks.h); those whose clock is not known are left out. A thread's
+ * number says of which machine it is: sonde_history_tid().
+ *
  * Memory: 110 bytes for each state and call in the windows, of which at most
  * SONDE_HISTORY_MAX are kept.
  */
@@ -18,8 +22,36 @@
 
 #include "analysis/analysis.h"
 #include "analysis/model/kernel.h"
+#include "analysis/reports/host_clocks.h"
 
 #define SONDE_HISTORY_MAX ((size_t)1 << 20)
+
+/* Linux has no higher ones than 2^22. */
+#define SONDE_HISTORY_TID_BITS 22
+#define SONDE_HISTORY_MACHINES 512u
+
+/*
+ * Of `nr` machines: the number of a machine's thread or process, which is its id if
+ * there is only one machine; the machine; and the id. What is below 0 is unknown, as
+ * is an id that can't be, and of the first machine.
+ */
+static inline int32_t sonde_history_tid(size_t nr, size_t machine, int32_t tid)
+{
+	if (nr == 1 || tid < 0)
+		return tid;
+	return tid >> SONDE_HISTORY_TID_BITS ?
+		       -1 :
+		       (int32_t)(machine << SONDE_HISTORY_TID_BITS) | tid;
+}
+static inline size_t sonde_history_machine(size_t nr, int32_t tid)
+{
+	return nr == 1 || tid < 0 ? 0 : (size_t)tid >> SONDE_HISTORY_TID_BITS;
+}
+static inline int32_t sonde_history_own_tid(size_t nr, int32_t tid)
+{
+	return nr == 1 || tid < 0 ? tid :
+				    tid & ((1 << SONDE_HISTORY_TID_BITS) - 1);
+}
 
 enum sonde_state_kind {
 	SONDE_STATE_RUN,
@@ -27,6 +59,9 @@ enum sonde_state_kind {
 	SONDE_STATE_PREEMPTED, /* it lost its CPU */
 	SONDE_STATE_BLOCKED,
 	SONDE_STATE_UNKNOWN, /* of a piece only */
+	/* Of neither: for those who follow waits. It waited for bytes that were
+	 * on their way. */
+	SONDE_STATE_NETWORK,
 };
 
 struct sonde_history_state {
@@ -47,9 +82,15 @@ struct sonde_history_window {
 	int64_t begin_ns, end_ns;
 };
 
-struct sonde_history {
+/* What names the threads and calls of a machine. NULL: it was not read. */
+struct sonde_history_machine {
 	struct sonde_model_tables *tables;
-	struct sonde_model *kernel;         /* names */
+	struct sonde_model *kernel;
+};
+
+struct sonde_history {
+	struct sonde_history_machine *machines; /* the trace's */
+	size_t nr_machines;
 	struct sonde_history_state *states; /* by thread, then time */
 	struct sonde_history_call *calls;   /* likewise */
 	size_t nr_states, nr_calls;
@@ -58,15 +99,20 @@ struct sonde_history {
 	size_t states_capacity, calls_capacity;
 	const struct sonde_history_window *windows;
 	size_t nr_windows;
+	/* of the machine that is being read */
+	uint32_t machine;
+	int64_t offset_ns;
 };
 
 /*
  * From the begin of what args ask for to the last window's end. Windows may
- * overlap, in any order; they are sorted. *ret_history is for
+ * overlap, in any order; they are sorted. `clocks`: each machine's; of those but
+ * `first`, which has the windows, some may have nothing to read. *ret_history is for
  * sonde_history_fini(), in any case. As of struct sonde_analysis.
  */
 int sonde_history_read(struct sonde_analysis_args *args,
 		       struct sonde_history_window *windows, size_t nr_windows,
+		       const struct sonde_host_clock *clocks, size_t first,
 		       struct sonde_history *ret_history);
 void sonde_history_fini(struct sonde_history *history);
 

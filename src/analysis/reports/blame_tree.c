@@ -37,8 +37,9 @@ static bool same_waker(const struct sonde_waker *a, const struct sonde_waker *b)
 {
 	if (a->kind != b->kind || a->number != b->number)
 		return false;
-	return (a->kind != SONDE_WAKER_THREAD &&
-		a->kind != SONDE_WAKER_MAYBE) ||
+	return (a->kind != SONDE_WAKER_THREAD && a->kind != SONDE_WAKER_MAYBE &&
+		a->kind != SONDE_WAKER_SENDER &&
+		a->kind != SONDE_WAKER_UNORDERED) ||
 	       a->tid == b->tid;
 }
 
@@ -149,22 +150,47 @@ struct growing {
 	struct sonde_blame_task task;
 };
 
+/* Below a wait for bytes: what was the network's. Returns when that began. */
+static int64_t put_network(struct growing *growing,
+			   const struct sonde_history_piece *piece,
+			   uint32_t state)
+{
+	const struct sonde_blame_node like = {
+		.kind = SONDE_BLAME_ACTIVITY,
+		.state = SONDE_STATE_NETWORK,
+		.tid = growing->task.tid,
+	};
+	int64_t sent_ns = piece->waker->sent_ns;
+
+	if (sent_ns < piece->begin_ns)
+		sent_ns = piece->begin_ns;
+	if (sent_ns < piece->end_ns)
+		(void)put(growing->tree, state, &like, piece->end_ns - sent_ns);
+	return sent_ns < piece->end_ns ? sent_ns : piece->end_ns;
+}
+
 /* What a thread did until it ended this wait will be below the state. */
 static void follow(struct growing *growing,
 		   const struct sonde_history_piece *piece, uint32_t state)
 {
 	const struct sonde_blame_task *task = &growing->task;
 	const struct sonde_waker *waker = piece->waker;
+	int64_t end_ns = piece->end_ns;
 
-	if (!waker || waker->kind != SONDE_WAKER_THREAD || waker->tid <= 0 ||
-	    waker->tid == task->tid)
+	if (!waker || waker->tid <= 0 || waker->tid == task->tid)
+		return;
+	if (waker->kind == SONDE_WAKER_SENDER)
+		end_ns = put_network(growing, piece, state);
+	else if (waker->kind != SONDE_WAKER_THREAD)
+		return;
+	if (end_ns <= piece->begin_ns)
 		return;
 	tree_add_task(growing->tree, &(struct sonde_blame_task){
 					     .node = state,
 					     .depth = task->depth + 1,
 					     .tid = waker->tid,
 					     .begin_ns = piece->begin_ns,
-					     .end_ns = piece->end_ns,
+					     .end_ns = end_ns,
 				     });
 }
 

@@ -14,7 +14,9 @@
  * or in none of these; its *states* say whether it ran then, waited for a CPU,
  * or was blocked. A state of being blocked that a thread ended has as its
  * children the activities of that thread in just that time, and so on. So the
- * children of any node take together as long as the node, exactly.
+ * children of any node take together as long as the node, exactly. Of a wait for
+ * bytes (senders.h) they are those of the thread that sent them, up to then, and the
+ * network, from then on.
  *
  * Nodes of the same kind, thread and cause below one parent are one. Wakers
  * are followed down to SONDE_BLAME_DEPTH, and until SONDE_BLAME_PIECES pieces
@@ -43,7 +45,7 @@ enum sonde_blame_kind {
 struct sonde_blame_node {
 	uint8_t kind;  /* enum sonde_blame_kind */
 	uint8_t state; /* enum sonde_state_kind, of a STATE; of an ACTIVITY
-			* UNKNOWN or RUN */
+			* UNKNOWN, RUN or NETWORK */
 	uint16_t nr_children;
 	uint32_t parent, child, next; /* nodes; _NONE. Longest first */
 	int32_t tid;

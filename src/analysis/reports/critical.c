@@ -75,9 +75,9 @@ static void segment_cells(const struct view *view, struct sonde_table *table,
 	const struct sonde_cause *cause = cause_of(segment);
 	char text[SONDE_CAUSE_TEXT];
 
-	sonde_table_int(table, at, segment->tid);
+	sonde_table_int(table, at, sonde_cause_own_tid(causes, segment->tid));
 	sonde_table_text(table, at + 1,
-			 sonde_model_thread_name(causes->kernel, segment->tid));
+			 sonde_cause_thread_name(causes, segment->tid));
 	sonde_table_text(table, at + 2, sonde_blame_state_text(segment->kind));
 	if (cause)
 		sonde_table_text(table, at + 3,
@@ -87,16 +87,26 @@ static void segment_cells(const struct view *view, struct sonde_table *table,
 		sonde_table_text(table, at + 4,
 				 sonde_waker_text(causes, &segment->waker, text,
 						  sizeof(text)));
+	if (causes->machines)
+		sonde_table_text(table, at + 5,
+				 sonde_cause_host(causes, segment->tid));
 }
 
-#define SEGMENT_COLUMNS                                  \
-	{ "tid", "TID", SONDE_CELL_INT },                \
-		{ "thread", "THREAD", SONDE_CELL_TEXT }, \
-		{ "state", "STATE", SONDE_CELL_TEXT },   \
-		{ "cause", "IN", SONDE_CELL_TEXT },      \
-	{                                                \
-		"waker", "WOKEN BY", SONDE_CELL_TEXT     \
+/* The last one only if there are several machines. */
+#define SEGMENT_COLUMNS                                   \
+	{ "tid", "TID", SONDE_CELL_INT },                 \
+		{ "thread", "THREAD", SONDE_CELL_TEXT },  \
+		{ "state", "STATE", SONDE_CELL_TEXT },    \
+		{ "cause", "IN", SONDE_CELL_TEXT },       \
+		{ "waker", "WOKEN BY", SONDE_CELL_TEXT }, \
+	{                                                 \
+		"host", "HOST", SONDE_CELL_TEXT           \
 	}
+
+static size_t count_columns(const struct view *view, size_t all)
+{
+	return view->spans->causes.machines ? all : all - 1;
+}
 
 static double share(const struct view *view, int64_t ns)
 {
@@ -114,7 +124,8 @@ static void critical_add_path(const struct view *view,
 	};
 	size_t rows = sonde_analysis_rows(view->spans->args, PATH_ROWS);
 	struct sonde_table *table = sonde_report_table(
-		report, "path", "The path", columns, SONDE_ARRAY_SIZE(columns));
+		report, "path", "The path", columns,
+		count_columns(view, SONDE_ARRAY_SIZE(columns)));
 
 	for (size_t i = 0; i < view->path->nr_segments && i < rows; i++) {
 		const struct sonde_path_segment *segment =
@@ -168,10 +179,11 @@ static int add_sums(struct view *view, struct sonde_report *report)
 		.rows = sonde_analysis_rows(view->spans->args, SUM_ROWS),
 	};
 
-	return sonde_ranking_add(&ranking,
-				 sonde_report_table(report, "sums", "Added up",
-						    columns,
-						    SONDE_ARRAY_SIZE(columns)));
+	return sonde_ranking_add(
+		&ranking,
+		sonde_report_table(report, "sums", "Added up", columns,
+				   count_columns(view,
+						 SONDE_ARRAY_SIZE(columns))));
 }
 
 static const struct sum *find_most(const struct view *view)
@@ -197,9 +209,9 @@ static void say(const struct view *view, struct sonde_report *report)
 	const struct sum *most = find_most(view);
 	const struct sonde_cause *cause;
 	char text[SONDE_CAUSE_TEXT];
-	char begin[64];
-	char end[64];
-	char on[64];
+	char begin[SONDE_CAUSE_THREAD];
+	char end[SONDE_CAUSE_THREAD];
+	char on[SONDE_CAUSE_THREAD];
 
 	if (!most)
 		return;
@@ -279,5 +291,6 @@ const struct sonde_analysis sonde_analysis_critical = {
 	.summary = "the critical path from --begin EXPR to --end EXPR",
 	.needs = "kernel",
 	.about = SONDE_WANT_THREADS,
+	.spans_machines = true,
 	.run = run,
 };

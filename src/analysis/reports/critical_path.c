@@ -40,16 +40,51 @@ static int append(struct sonde_path *path,
 	return 0;
 }
 
+/* Whether the wait, at whose end the walk is, was ended by a thread that can be
+ * followed. */
+static bool is_by_thread(const struct walk *walk,
+			 const struct sonde_history_state *state)
+{
+	const struct sonde_waker *waker = &state->waker;
+
+	if (state->kind != SONDE_STATE_BLOCKED ||
+	    state->end_ns != walk->now_ns || waker->tid <= 0 ||
+	    waker->tid == state->tid || walk->hops == SONDE_PATH_DEPTH)
+		return false;
+	return waker->kind == SONDE_WAKER_THREAD ||
+	       (waker->kind == SONDE_WAKER_SENDER &&
+		waker->sent_ns > state->begin_ns &&
+		waker->sent_ns > walk->levels[walk->depth].floor_ns);
+}
+
+/* What was the network's of a wait for bytes. */
+static int pass_network(struct walk *walk,
+			const struct sonde_history_state *state)
+{
+	const struct sonde_path_segment segment = {
+		.tid = state->tid,
+		.kind = SONDE_STATE_NETWORK,
+		.begin_ns = state->waker.sent_ns,
+		.end_ns = walk->now_ns,
+		.cause = state->cause,
+		.waker = state->waker,
+	};
+
+	if (state->waker.kind != SONDE_WAKER_SENDER ||
+	    segment.begin_ns >= walk->now_ns)
+		return 0;
+	walk->now_ns = segment.begin_ns;
+	walk->hops = 0;
+	return append(walk->path, &segment);
+}
+
 /* Goes over to who ended this wait, if it is a thread. */
 static bool follow(struct walk *walk, const struct sonde_history_state *state)
 {
 	struct level *level = &walk->levels[walk->depth];
 	int64_t floor_ns = level->floor_ns;
 
-	if (state->kind != SONDE_STATE_BLOCKED ||
-	    state->end_ns != walk->now_ns ||
-	    state->waker.kind != SONDE_WAKER_THREAD || state->waker.tid <= 0 ||
-	    state->waker.tid == state->tid || walk->hops == SONDE_PATH_DEPTH)
+	if (!is_by_thread(walk, state))
 		return false;
 	if (walk->home) {
 		if (walk->depth + 1 == SONDE_PATH_DEPTH)
@@ -116,6 +151,9 @@ static int path_step(struct walk *walk, const struct sonde_history_state *state)
 			segment.waker = state->waker;
 		if (state->kind == SONDE_STATE_RUN)
 			find_call(walk, &segment);
+		if (segment.waker.kind == SONDE_WAKER_SENDER &&
+		    segment.waker.sent_ns <= segment.begin_ns)
+			segment.kind = SONDE_STATE_NETWORK;
 	}
 	walk->now_ns = segment.begin_ns;
 	walk->hops = 0;
@@ -158,7 +196,9 @@ int sonde_path_find(struct sonde_path *path,
 		}
 		walk.home = walk.home || level->tid == walk.begin_tid;
 		state = sonde_history_before(history, level->tid, walk.now_ns);
-		if (!state || !follow(&walk, state))
+		if (state && follow(&walk, state))
+			error = pass_network(&walk, state);
+		else
 			error = path_step(&walk, state);
 	}
 	reverse(path);

@@ -13,6 +13,11 @@
  *  1. Segments are disjoint, in the order of time, without gaps, from the begin
  *     to the end: their lengths add up to the interval, exactly.
  *
+ * A wait for bytes that a thread sent, on whatever machine (senders.h), goes on from
+ * the sending thread as it began to send them; from there to the wait's end, it was
+ * the network's. Where nobody can tell whether they were sent before the wait began,
+ * it isn't followed.
+ *
  * A wait that an interrupt ended, or nobody known, is a segment of its own. So
  * is what is not known of a thread. Threads are followed through at most
  * SONDE_PATH_DEPTH waits within waits, and as many wake-ups at the same time.

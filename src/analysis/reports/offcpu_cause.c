@@ -13,11 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/reports/blame_history.h"
 #include "base/port.h"
 #include "reader/names/namer.h"
 
 /* A thread's name is at most this long; a variable's is cut. */
 #define NAME 256
+/* A machine's name, and what is before it. */
+#define HOST 72
 /* Of a path so many bytes tell causes apart. */
 #define PATH_BYTES 3800
 
@@ -37,6 +40,62 @@ void sonde_causes_fini(struct sonde_causes *causes)
 	sonde_namer_free(causes->namer);
 }
 
+/* ---- of several machines ---- */
+
+/* That of a thread's or process's machine. */
+static const struct sonde_causes *causes_of(const struct sonde_causes *causes,
+					    int32_t id)
+{
+	size_t nr = causes->machines ? causes->nr_machines : 1;
+	size_t machine = sonde_history_machine(nr, id);
+
+	return causes->machines && machine < causes->nr_machines ?
+		       &causes->machines[machine] :
+		       causes;
+}
+
+int32_t sonde_cause_own_tid(const struct sonde_causes *causes, int32_t tid)
+{
+	return sonde_history_own_tid(causes->machines ? causes->nr_machines : 1,
+				     tid);
+}
+
+const char *sonde_cause_host(const struct sonde_causes *causes, int32_t tid)
+{
+	return causes->machines && tid >= 0 ? causes_of(causes, tid)->host :
+					      NULL;
+}
+
+const char *sonde_cause_thread_name(const struct sonde_causes *causes,
+				    int32_t tid)
+{
+	const struct sonde_model *kernel = causes_of(causes, tid)->kernel;
+
+	return kernel ? sonde_model_thread_name(
+				kernel, sonde_cause_own_tid(causes, tid)) :
+			"";
+}
+
+/* " on HOST", or nothing. */
+static const char *on_host(const struct sonde_causes *causes, int32_t tid,
+			   char *to, size_t size)
+{
+	const char *host = sonde_cause_host(causes, tid);
+
+	(void)snprintf(to, size, "%s%.60s", host ? " on " : "",
+		       host ? host : "");
+	return to;
+}
+
+static int cause_find_mapping(const struct sonde_causes *causes, int32_t pid,
+			      uint64_t address,
+			      struct sonde_model_mapping *ret_mapping)
+{
+	return sonde_model_find_mapping(causes_of(causes, pid)->kernel,
+					sonde_cause_own_tid(causes, pid),
+					address, ret_mapping);
+}
+
 /* ---- addresses ---- */
 
 /* "NAME" or "NAME+0x8"; false if nothing names the address. */
@@ -46,7 +105,7 @@ static bool cause_find_variable(const struct sonde_causes *causes, int32_t pid,
 	struct sonde_model_mapping mapping;
 	struct sonde_symbols_place place;
 
-	if (sonde_model_find_mapping(causes->kernel, pid, address, &mapping))
+	if (cause_find_mapping(causes, pid, address, &mapping))
 		return false;
 	place = (struct sonde_symbols_place){
 		.path = mapping.path,
@@ -54,7 +113,8 @@ static bool cause_find_variable(const struct sonde_causes *causes, int32_t pid,
 		.begin = mapping.begin,
 		.offset = mapping.offset,
 	};
-	return sonde_namer_variable(causes->namer, &place, address, to, size);
+	return sonde_namer_variable(causes_of(causes, pid)->namer, &place,
+				    address, to, size);
 }
 
 bool sonde_cause_is_lock(const struct sonde_cause *cause)
@@ -90,7 +150,8 @@ static void cause_call_text(const struct sonde_causes *causes,
 			    const struct sonde_cause *cause, char *to,
 			    size_t size)
 {
-	const char *call = sonde_model_call_name(causes->tables, cause->call);
+	const char *call = sonde_model_call_name(
+		causes_of(causes, cause->pid)->tables, cause->call);
 	char object[NAME + 64];
 
 	if (cause->address)
@@ -113,8 +174,8 @@ static void fault_text(const struct sonde_causes *causes,
 
 	if (!cause->address)
 		(void)snprintf(to, size, "page fault");
-	else if (!sonde_model_find_mapping(causes->kernel, cause->pid,
-					   cause->address, &mapping) &&
+	else if (!cause_find_mapping(causes, cause->pid, cause->address,
+				     &mapping) &&
 		 cause->address < mapping.end)
 		(void)snprintf(to, size, "page fault in %s", mapping.path);
 	else
@@ -151,10 +212,12 @@ const char *sonde_cause_text(const struct sonde_causes *causes,
 static const char *thread_text(const struct sonde_causes *causes, int32_t tid,
 			       char *to, size_t size)
 {
-	const char *name = sonde_model_thread_name(causes->kernel, tid);
+	const char *name = sonde_cause_thread_name(causes, tid);
+	char host[HOST];
 
-	(void)snprintf(to, size, "%s%s(%" PRId32 ")", name, *name ? " " : "",
-		       tid);
+	(void)snprintf(to, size, "%s%s(%" PRId32 ")%s", name, *name ? " " : "",
+		       sonde_cause_own_tid(causes, tid),
+		       on_host(causes, tid, host, sizeof(host)));
 	return to;
 }
 
@@ -171,10 +234,16 @@ static void softirq_text(uint32_t vector, char *to, size_t size)
 		(void)snprintf(to, size, "soft interrupt %" PRIu32, vector);
 }
 
-static void irq_text(const struct sonde_causes *causes, uint32_t number,
-		     char *to, size_t size)
+static void irq_text(const struct sonde_causes *causes,
+		     const struct sonde_waker *waker, char *to, size_t size)
 {
-	const char *name = sonde_model_irq_name(causes->kernel, number);
+	uint32_t number = waker->number;
+	const char *name = "";
+
+	/* Of several machines, that of who was interrupted. */
+	if (!causes->machines || waker->tid >= 0)
+		name = sonde_model_irq_name(
+			causes_of(causes, waker->tid)->kernel, number);
 
 	if (*name)
 		(void)snprintf(to, size, "interrupt %" PRIu32 " (%s)", number,
@@ -187,13 +256,13 @@ const char *sonde_waker_text(const struct sonde_causes *causes,
 			     const struct sonde_waker *waker, char *to,
 			     size_t size)
 {
-	char thread[64];
+	char thread[64 + HOST];
 
 	switch ((enum sonde_waker_kind)waker->kind) {
 	case SONDE_WAKER_THREAD:
 		return thread_text(causes, waker->tid, to, size);
 	case SONDE_WAKER_IRQ:
-		irq_text(causes, waker->number, to, size);
+		irq_text(causes, waker, to, size);
 		break;
 	case SONDE_WAKER_SOFTIRQ:
 		softirq_text(waker->number, to, size);
@@ -209,6 +278,16 @@ const char *sonde_waker_text(const struct sonde_causes *causes,
 			       thread_text(causes, waker->tid, thread,
 					   sizeof(thread)));
 		break;
+	case SONDE_WAKER_SENDER:
+		(void)snprintf(to, size, "bytes of %s",
+			       thread_text(causes, waker->tid, thread,
+					   sizeof(thread)));
+		break;
+	case SONDE_WAKER_UNORDERED:
+		(void)snprintf(to, size, "bytes of %s, sent nobody knows when",
+			       thread_text(causes, waker->tid, thread,
+					   sizeof(thread)));
+		break;
 	case SONDE_WAKER_UNKNOWN:
 		(void)snprintf(to, size, "-");
 		break;
@@ -219,14 +298,18 @@ const char *sonde_waker_text(const struct sonde_causes *causes,
 const char *sonde_cause_thread(const struct sonde_causes *causes, int32_t tid,
 			       char *to, size_t size)
 {
-	const char *name = sonde_model_thread_name(causes->kernel, tid);
+	const char *name = sonde_cause_thread_name(causes, tid);
+	int32_t own = sonde_cause_own_tid(causes, tid);
+	char host[HOST];
 
+	(void)on_host(causes, tid, host, sizeof(host));
 	if (tid < 0)
 		(void)snprintf(to, size, "an unknown thread");
 	else if (*name)
-		(void)snprintf(to, size, "`%s` (tid %" PRId32 ")", name, tid);
+		(void)snprintf(to, size, "`%s` (tid %" PRId32 ")%s", name, own,
+			       host);
 	else
-		(void)snprintf(to, size, "thread %" PRId32, tid);
+		(void)snprintf(to, size, "thread %" PRId32 "%s", own, host);
 	return to;
 }
 
@@ -261,7 +344,9 @@ void sonde_cause_place_key(const struct sonde_cause_place *place,
 	bool is_call = cause->kind == SONDE_CAUSE_CALL;
 	bool is_fault = cause->kind == SONDE_CAUSE_FAULT;
 	bool is_thread = waker->kind == SONDE_WAKER_THREAD ||
-			 waker->kind == SONDE_WAKER_MAYBE;
+			 waker->kind == SONDE_WAKER_MAYBE ||
+			 waker->kind == SONDE_WAKER_SENDER ||
+			 waker->kind == SONDE_WAKER_UNORDERED;
 	const int64_t numbers[PLACE_NUMBERS] = {
 		[PLACE_TID] = place->tid,
 		[PLACE_KIND] = place->kind,

@@ -26,10 +26,17 @@ struct sonde_causes {
 	const struct sonde_model_tables *tables; /* borrowed */
 	const struct sonde_model *kernel;        /* borrowed; a played one */
 	struct sonde_namer *namer; /* of locks; NULL: no memory for it */
+	/* Of several machines (blame_history.h), whose threads' numbers all of
+	 * these functions take: one for each, and its name. NULL: of one. */
+	const struct sonde_causes *machines;
+	size_t nr_machines;
+	const char *host;
 };
 
 /* A path is cut to fit in. */
 #define SONDE_CAUSE_TEXT 1024
+/* A thread with its machine, a waker. */
+#define SONDE_CAUSE_THREAD 192
 
 void sonde_causes_init(struct sonde_causes *causes,
 		       const struct sonde_model_tables *tables,
@@ -51,6 +58,13 @@ const char *sonde_cause_object(const struct sonde_causes *causes,
 const char *sonde_waker_text(const struct sonde_causes *causes,
 			     const struct sonde_waker *waker, char *to,
 			     size_t size);
+/* "" if unknown. */
+const char *sonde_cause_thread_name(const struct sonde_causes *causes,
+				    int32_t tid);
+/* A thread's id on its machine. */
+int32_t sonde_cause_own_tid(const struct sonde_causes *causes, int32_t tid);
+/* Of several machines, that of a thread; else NULL. */
+const char *sonde_cause_host(const struct sonde_causes *causes, int32_t tid);
 /* "`flusher` (tid 812)", for a sentence; "an unknown thread". */
 const char *sonde_cause_thread(const struct sonde_causes *causes, int32_t tid,
 			       char *to, size_t size);

@@ -582,8 +582,10 @@ static int read_history(struct sonde_trace *trace, int64_t begin_ns,
 	struct sonde_analysis_args args = { .trace = trace };
 	struct sonde_history_window window = { begin_ns, end_ns };
 
+	static const struct sonde_host_clock clock = { .is_known = true };
+
 	sonde_map_options_init(&args.map);
-	return sonde_history_read(&args, &window, 1, history);
+	return sonde_history_read(&args, &window, 1, &clock, 0, history);
 }
 
 /* Segments touch, from the begin to the end. */
@@ -630,7 +632,26 @@ static void check_tree(const struct sonde_history *history,
 	sonde_blame_tree_fini(&tree);
 }
 
-static void check_sums(struct sonde_trace *trace)
+/* Half of all waits end by bytes that any thread sent at any time. */
+static void send_bytes(struct sonde_history *history)
+{
+	for (size_t i = 0; i < history->nr_states; i++) {
+		struct sonde_history_state *was = &history->states[i];
+		int64_t ns = was->end_ns - was->begin_ns;
+
+		if (was->kind != SONDE_STATE_BLOCKED || random_below(&state, 2))
+			continue;
+		was->waker = (struct sonde_waker){
+			.kind = SONDE_WAKER_SENDER,
+			.tid = FIRST_TID + (int32_t)random_below(&state, TASKS),
+			.sent_ns = was->end_ns -
+				   (int64_t)random_below(
+					   &state, (uint64_t)(2 * ns + 1)),
+		};
+	}
+}
+
+static void check_sums(struct sonde_trace *trace, bool sends)
 {
 	int64_t begin_ns;
 	int64_t end_ns;
@@ -639,6 +660,8 @@ static void check_sums(struct sonde_trace *trace)
 	assert_int_equal(sonde_trace_range(trace, &begin_ns, &end_ns), 0);
 	assert_int_equal(read_history(trace, begin_ns, end_ns, &history), 0);
 	assert_true(history.nr_states > 100);
+	if (sends)
+		send_bytes(&history);
 	for (int i = 0; i < 400; i++) {
 		uint64_t span = (uint64_t)(end_ns - begin_ns);
 		int64_t a = begin_ns + (int64_t)random_below(&state, span);
@@ -668,7 +691,8 @@ static void paths_and_trees_add_up(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(traces); i++) {
-		check_sums(traces[i]);
+		check_sums(traces[i], false);
+		check_sums(traces[i], true);
 		sonde_trace_close(traces[i]);
 	}
 }

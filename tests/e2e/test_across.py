@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_across.py - `report blame` and `critical` of several machines opened
+together: a wait for bytes goes on in the thread that sent them, on its machine,
+by a clock that is known to a bound.
+
+Most traces are made for it, so that the answers are known: a web server asks a
+database, whose thread waits for a lock. Times are true ones, in microseconds; the
+database's clock is three seconds ahead.
+"""
+
+import re
+
+from sonde import check, install, run, SONDE
+from harness import check_equal, main, test
+from stories import (SPAN, WAIT, WAKE, entry, exit_, process, report, request,
+                     switch, us, waking, write_trace)
+
+AHEAD = 3_000_000
+WEB, DB = (0xffff0a000001, 40000), (0xffff0a000002, 5432)
+LOCK = 0x7f0000001000
+
+
+class Pair:
+    """One connection between the web server's thread 811 and the database's 812;
+    positions go round 2^32 early."""
+
+    def __init__(self, ahead=AHEAD, addresses=(WEB, DB)):
+        self.ends = {"web": addresses, "db": addresses[::-1]}
+        self.ahead = ahead
+        self.sent = {"web": 0xffffff00, "db": 77}
+        self.received = dict(self.sent)
+        self.events = {"web": [], "db": []}
+
+    def add(self, host, *events):
+        self.events[host] += events
+
+    def _move(self, host, time, tid, name, position, nr):
+        (saddr, sport), (daddr, dport) = self.ends[host]
+        self.add(host, (time, tid % 2, tid, name, {
+            "protocol": 6, "family": 2, "ret": nr, "position": position,
+            "sport": sport, "dport": dport, "saddr_low": saddr,
+            "daddr_low": daddr}))
+
+    def send(self, host, begin, time, nr=100, tid=None):
+        tid = tid or (811 if host == "web" else 812)
+        self.sent[host] = self.sent[host] + nr & 0xffffffff
+        self.add(host, entry(begin, tid % 2, tid, "sendto", fd=3))
+        self._move(host, time, tid, "sock_send_length", self.sent[host], nr)
+        self.add(host, exit_(time + 1, tid % 2, tid, "sendto", nr))
+
+    def take(self, host, time, nr=100):
+        """What a call that was entered receives."""
+        tid = 811 if host == "web" else 812
+        other = "db" if host == "web" else "web"
+        self.received[other] = self.received[other] + nr & 0xffffffff
+        self._move(host, time, tid, "sock_recv_length", self.received[other],
+                   nr)
+        self.add(host, exit_(time + 1, tid % 2, tid, "recvfrom", nr))
+
+    def receive(self, host, begin, time, nr=100):
+        tid = 811 if host == "web" else 812
+        self.add(host, entry(begin, tid % 2, tid, "recvfrom", fd=3))
+        self.take(host, time, nr)
+
+    def exchange(self, time, on_its_way=20):
+        """A message there, and one back, which nobody waits for."""
+        self.send("web", time, time + 5)
+        self.receive("db", time + on_its_way - 1, time + on_its_way)
+        self.send("db", time + 100 + on_its_way, time + 105 + on_its_way)
+        self.receive("web", time + 99 + 2 * on_its_way,
+                     time + 100 + 2 * on_its_way)
+
+    def wait(self, host, begin, end, call="recvfrom"):
+        """Blocked from begin to end, and gets the CPU 10 us later."""
+        tid = 811 if host == "web" else 812
+        self.add(host, entry(begin - 1, tid % 2, tid, call, fd=3),
+                 switch(begin, tid % 2, tid, 0),
+                 waking(end, tid % 2, tid, 0),
+                 switch(end + 10, tid % 2, 0, tid))
+
+    def traces(self, begin=1000, end=21000):
+        ahead = {"web": 0, "db": self.ahead}
+        return [write_trace([(e[0] + ahead[host], *e[1:]) for e in events],
+                            request(begin, end) if host == "web" else (),
+                            host=host)
+                for host, events in self.events.items()]
+
+
+def story(on_its_way=20, **more):
+    """The web server's request, 1000 to 21000: it asks at 1100, and is blocked
+    from 1200 to 19200. The database is told so at 1130; from 1500 to 18500 its
+    thread waits for a lock, which thread 813 gives back; it answers at 19000."""
+    pair = Pair(**more)
+    pair.add("web", process(811), switch(50, 1, 0, 811))
+    pair.add("db", process(812), process(813), switch(50, 0, 0, 812),
+             switch(50, 1, 0, 813))
+    for time in (100, 400, 700):
+        pair.exchange(time, on_its_way)
+    pair.send("web", 1100, 1105)
+    pair.receive("db", 1129, 1130)
+    pair.wait("web", 1200, 19200)
+    pair.add("db", entry(1499, 0, 812, "futex", uaddr=LOCK, op=WAIT),
+             switch(1500, 0, 812, 0),
+             entry(18400, 1, 813, "futex", uaddr=LOCK, op=WAKE),
+             waking(18500, 1, 812, 813), exit_(18510, 1, 813, "futex", 1),
+             switch(18520, 0, 0, 812), exit_(18530, 0, 812, "futex"))
+    pair.send("db", 19000, 19005)
+    pair.take("web", 19250)
+    for time in (22000, 22300, 22600):
+        pair.exchange(time, on_its_way)
+    pair.add("web", switch(30000, 1, 811, 0))
+    pair.add("db", switch(30000, 0, 812, 0), switch(30000, 1, 813, 0))
+    return pair
+
+
+def about(row, key, expected, bound=300):
+    check(abs(us(row, key) - expected) <= bound,
+          f"{key} is {us(row, key)} us, not about {expected}: {row}")
+
+
+@test
+def blame_goes_on_with_the_thread_that_sent_the_bytes_on_its_machine():
+    got = report(story().traces(), "blame", *SPAN)
+    answer = got["notes"][0]
+    check(re.search(
+        r"^`worker` \(tid 811\) on web took 20.0 ms, .*: 18.1 ms \(90 %\) of that "
+        r"in recvfrom\(\) of descriptor 3 for bytes of `flusher` \(tid 812\) "
+        r"on db, which spent 17.0 ms of that waiting for lock 0x7f0000001000 held "
+        r"by `third` \(tid 813\) on db, which spent", answer), answer)
+    lock, = [row for row in got["where"] if "futex" in row["what"] and
+             "flusher" in row["what"]]
+    about(lock, "time", 17000, 100)
+    network, = [row for row in got["where"] if "in the network" in row["what"]]
+    about(network, "time", 200)
+
+
+@test
+def the_critical_path_crosses_to_the_machine_that_sent_the_bytes():
+    got = report(story().traces(), "critical", *SPAN)
+    path = got["path"]
+    check_equal(sum(us(row, "time") for row in path), 20000, "its length")
+    check_equal([row["host"] for row in path if us(row, "time") > 2000],
+                ["db"], "where the longest is")
+    longest = max(path, key=lambda row: us(row, "time"))
+    check_equal((longest["thread"], longest["state"]), ("third", "running"),
+                "the longest")
+    network, = [row for row in path if row["state"] == "in the network"]
+    check_equal(network["waker"], "bytes of flusher (812) on db", "the sender")
+    about(network, "begin", 1_000_000_000_000_000 + 19000)
+    end = path.index(network)
+    check_equal(path[end - 1]["host"], "db", "before the network")
+    check_equal({row["host"] for row in path[end:]}, {"web"}, "and behind it")
+
+
+@test
+def the_bound_of_the_clocks_has_the_truth_in_it():
+    for on_its_way in (20, 60):
+        clock, = [row for row in report(story(on_its_way).traces(), "blame",
+                                        *SPAN)["clocks"]
+                  if row["host"] == "db"]
+        about(clock, "ahead", AHEAD, us(clock, "within"))
+        check(us(clock, "within") < 10 * on_its_way + 200, clock)
+        check_equal((clock["by"], clock["messages"]), ("web", 14), "by whom")
+
+
+@test
+def what_the_bound_does_not_tell_is_not_told():
+    """Messages take 1.5 ms, there and back: so the clocks are known to that, and
+    a wait of one of 0.4 ms may have begun before the bytes were sent or not."""
+    pair = story()
+    pair = Pair()
+    pair.add("web", process(811), switch(50, 1, 0, 811))
+    pair.add("db", process(812), switch(50, 0, 0, 812))
+    for time in (100, 4000, 8000, 16000, 22000):
+        pair.exchange(time, 1500)
+    pair.wait("web", 28000, 28400)
+    pair.send("db", 28200, 28205)
+    pair.take("web", 28450)
+    for time in (32000, 36000):
+        pair.exchange(time, 1500)
+    pair.add("web", switch(40000, 1, 811, 0))
+    pair.add("db", switch(40000, 0, 812, 0))
+    traces = pair.traces(27900, 28500)
+    path = report(traces, "critical", *SPAN)["path"]
+    wait, = [row for row in path if row["state"] == "blocked"]
+    check_equal(wait["waker"],
+                "bytes of flusher (812) on db, sent nobody knows when", "waker")
+    check_equal({row["host"] for row in path}, {"web"}, "the path's machines")
+    blame = report(traces, "blame", *SPAN)
+    check("flusher" not in blame["notes"][0], blame["notes"][0])
+
+
+@test
+def bytes_that_were_sent_before_the_wait_were_in_the_network():
+    pair = story()
+    late = Pair()
+    late.add("web", process(811), switch(50, 1, 0, 811))
+    late.add("db", process(812), switch(50, 0, 0, 812))
+    for time in (100, 400, 700):
+        late.exchange(time)
+    late.send("db", 2000, 2005)
+    late.wait("web", 5000, 9000)
+    late.take("web", 9050)
+    for time in (22000, 22300):
+        late.exchange(time)
+    late.add("web", switch(30000, 1, 811, 0))
+    late.add("db", switch(30000, 0, 812, 0))
+    path = report(late.traces(4000, 9500), "critical", *SPAN)["path"]
+    wait, = [row for row in path if row["state"] == "in the network"]
+    check_equal((us(wait, "time"), wait["host"]), (4000, "web"), "the wait")
+    check_equal({row["host"] for row in path}, {"web"}, "the path's machines")
+
+
+@test
+def of_an_event_loop_only_what_came_from_one_thread_is_told():
+    """It is woken, and then receives from the database; or also from itself, by
+    another connection."""
+    def path(others):
+        pair = story()
+        other = Pair(addresses=((1, 7), (2, 8)))
+        events = pair.events["web"]
+        wait = [e for e in events if e[3] == "syscall_entry_recvfrom" and
+                e[0] == 1199]
+        at = events.index(*wait)
+        events[at] = entry(1199, 1, 811, "epoll_wait", epfd=9)
+        pair.add("web", exit_(19220, 1, 811, "epoll_wait", 1),
+                 entry(19230, 1, 811, "recvfrom", fd=3))
+        if others:
+            other.send("db", 18000, 18010, tid=814)
+            other.receive("web", 19300, 19310)
+            for host in ("web", "db"):
+                pair.events[host] += other.events[host]
+        return report(pair.traces(), "critical", *SPAN)["path"]
+
+    check("db" in {row["host"] for row in path(False)}, path(False))
+    check_equal({row["host"] for row in path(True)}, {"web"}, "the machines")
+
+
+@test
+def addresses_that_two_machines_have_are_matched_by_nobody():
+    private = ((0xffff7f000001, 40000), (0xffff7f000001, 5432))
+    pair = story(addresses=private)
+    for host in ("web", "db"):  # each has both ends
+        other = "db" if host == "web" else "web"
+        pair.events[host] += [e for e in pair.events[other]
+                              if e[3].startswith("sock_")]
+    path = report(pair.traces(), "critical", *SPAN)["path"]
+    check_equal({row["host"] for row in path}, {"web"}, "the machines")
+
+
+@test
+def without_what_tells_who_sent_bytes_the_report_says_so():
+    pair = story()
+    traces = [write_trace([e for e in events if e[3] != "sock_send_length" and
+                           e[3] != "sock_recv_length"],
+                          request(1000, 21000) if host == "web" else (),
+                          host=host) for host, events in pair.events.items()]
+    for trace in traces:
+        path = trace / "kernel" / "metadata"
+        path.write_text(path.read_text().replace("sock_", "other_"))
+    got = report(traces, "blame", *SPAN)
+    check(any("sock:sock_*_length" in note for note in got["notes"]),
+          got["notes"])
+    check_equal([row["ahead_ns"] for row in got["clocks"]], [0, None],
+                "clocks")
+
+
+install()
+main()
