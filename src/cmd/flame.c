@@ -31,10 +31,10 @@ enum option_value {
 static const struct sonde_option options[] = {
 	SONDE_PAIRS_OPTIONS,
 	{ .help = "Or the call stacks of events (record with --stack)" },
-	{ "stacks", OPTION_STACKS, "[=WHAT]", "samples events live peak waits holders offcpu",
+	{ "stacks", OPTION_STACKS, "[=WHAT]", "samples events live peak waits holders offcpu wakers",
 	  "samples of what ran, events (the default), memory not freed (live) or in use at the peak, "
 	  "time waited for locks by the waiters or the holders, time that threads were blocked "
-	  "(offcpu)" },
+	  "(offcpu), or the same by who woke them (wakers)" },
 	{ "weight", OPTION_WEIGHT, "EXPR", NULL,
 	  "what an event weighs, such as size (default: 1)" },
 	{ .help = "Which form" },
@@ -71,7 +71,7 @@ static int check_stacks(const struct words *words)
 					     NULL;
 	else if (weigh_of(words) < 0)
 		wrong = "--stacks takes samples, events, live, peak, waits, "
-			"holders or offcpu";
+			"holders, offcpu or wakers";
 	else if (words->pairs.list[SONDE_PAIRS_BEGIN].text || words->per_thread)
 		wrong = "--stacks goes with neither --begin nor --per-thread";
 	else if (words->weight.text && (words->what || words->count))

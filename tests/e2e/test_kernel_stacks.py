@@ -216,6 +216,32 @@ def blocked_time_by_stack_is_that_of_threads():
           str(report["stacks"])[:500])
 
 
+def handed(times, k=f"{SWITCH},sched_waking"):
+    return recorded(program("blocker"), "handed", str(times), k=k)
+
+
+@kernel_test
+def blocked_time_by_who_woke_it_is_that_of_the_waits():
+    done = handed(20)
+    waits = folded(done.dir, "offcpu")
+    wakers = folded(done.dir, "wakers")
+    taken = under(waits, r"main;(hands;)?takes;")
+    check(taken >= 20 * 1000000, f"{taken} ns: {list(waits)[:10]}")
+    given = under(wakers, r"main;(hands;)?gives;.*try_to_wake_up")
+    # A wait can be over before it begins, or have another end.
+    check(0.8 * taken <= given <= 1.2 * taken,
+          f"{given} ns of {taken}: {list(wakers)[:10]}")
+    report = offcpu(done.dir, "--by", "stack")
+    roots = [row for row in report["wakers"] if row["depth"] == 0]
+    check(any("gives" in row["code"] for row in report["wakers"]),
+          str(report["wakers"])[:500])
+    ended = sum(row["blocked_time_ns"] for row in
+                offcpu(done.dir)["causes"])
+    check_equal(sum(wakers.values()), ended, "waits that are over")
+    check(sum(row["blocked_time_ns"] for row in roots) <= ended, str(roots))
+    check(not under(wakers, "takes"), "those that waited woke")
+
+
 @kernel_test
 def lines_show_stacks():
     shown = printed(blocker(3).dir, "-f", 'prev_comm == "kernel_blocker"')

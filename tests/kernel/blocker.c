@@ -3,7 +3,8 @@
  * blocker.c - waits in functions that are known, for call stacks: blocker TIMES.
  * So often it sleeps a millisecond in `naps` and two in `sleeps`; then, with a
  * second word, it waits in `reads` for its input to end. blocker told: it sleeps
- * as each line of input says, and answers when it has.
+ * as each line of input says, and answers when it has. blocker handed TIMES: its
+ * child waits in `takes` for what it gives in `gives`, so often.
  *
  * The calls are made here, not by a library that keeps no frame pointers.
  */
@@ -11,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifdef __clang__
 #define CALL __attribute__((noinline)) static
@@ -72,6 +75,39 @@ CALL void reads(void)
 	sink += call(SYS_read, 0, (long)&byte, 1);
 }
 
+CALL void takes(int from)
+{
+	char byte;
+
+	sink += call(SYS_read, from, (long)&byte, 1);
+}
+
+CALL void gives(int to)
+{
+	sink += call(SYS_write, to, (long)"1", 1);
+}
+
+static int hands(long times)
+{
+	int pipe_fds[2];
+	pid_t child;
+
+	if (pipe(pipe_fds))
+		return 1;
+	child = fork();
+	if (child < 0)
+		return 1;
+	for (long i = 0; i < times; i++) {
+		if (!child) {
+			takes(pipe_fds[0]);
+			continue;
+		}
+		naps(2000000);
+		gives(pipe_fds[1]);
+	}
+	return child && waitpid(child, NULL, 0) != child;
+}
+
 /* So many lines as there are. */
 static void obeys(void)
 {
@@ -97,6 +133,8 @@ int main(int argc, char **argv)
 		obeys();
 		return 0;
 	}
+	if (argc > 2 && !strcmp(argv[1], "handed"))
+		return hands(atol(argv[2]));
 	for (long i = 0; i < times; i++) {
 		naps(1000000);
 		sleeps(2000000);

@@ -220,7 +220,9 @@ struct sonde_interval {
 			int32_t prio;
 		} ready;
 		struct {
-			struct sonde_model_stack stack; /* where it was */
+			struct sonde_model_stack stack; /* where it was, */
+			/* and where who woke it was. */
+			struct sonde_model_stack waker_stack;
 			/* with SONDE_WANT_CAUSES */
 			struct sonde_cause cause;
 			struct sonde_waker waker;

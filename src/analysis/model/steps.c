@@ -436,7 +436,8 @@ static void bind_places(const struct sonde_event_class *cls,
 	step->has_cpu = !sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
 						 "cpu_id", &step->cpu);
 	/* One is of no use without the other. */
-	if (step->kind != SONDE_STEP_SWITCH ||
+	if ((step->kind != SONDE_STEP_SWITCH &&
+	     step->kind != SONDE_STEP_WAKE) ||
 	    sonde_event_class_field(cls, SONDE_SCOPE_EVENT_CONTEXT, "stack",
 				    &step->stack) ||
 	    sonde_event_class_field(cls, SONDE_SCOPE_EVENT_CONTEXT, "pid",

@@ -152,7 +152,7 @@ struct sonde_step {
 	uint32_t call;     /* which system call */
 	int32_t own_pid;   /* of a program's event, whose process; -1, 0 */
 	int64_t time_ns;
-	struct sonde_model_stack stack; /* of a SWITCH */
+	struct sonde_model_stack stack; /* of a SWITCH or a WAKE */
 	int64_t numbers[SONDE_STEP_NUMBERS];
 	const char *texts[SONDE_STEP_TEXTS]; /* NULL: none; not terminated */
 	uint32_t lengths[SONDE_STEP_TEXTS];
@@ -182,7 +182,7 @@ struct sonde_step_class {
 	struct sonde_field numbers[SONDE_STEP_NUMBERS];
 	struct sonde_field texts[SONDE_STEP_TEXTS]; /* .owner NULL: none */
 	struct sonde_field tid, cpu; /* the context's; the payload's */
-	struct sonde_field stack;    /* of a SWITCH; .owner NULL: none, */
+	struct sonde_field stack;    /* of these; .owner NULL: none, */
 	struct sonde_field pid;      /* or whose it is */
 };
 

@@ -14,6 +14,8 @@ static void threads_explain(struct sonde_model *kernel,
 			    struct sonde_interval *interval)
 {
 	interval->blocked.stack = thread->stack;
+	if (step->kind == SONDE_STEP_WAKE)
+		interval->blocked.waker_stack = step->stack;
 	if (!(kernel->tables->wants & SONDE_WANT_CAUSES))
 		return;
 	sonde_model_cause(kernel, thread, &interval->blocked.cause);

@@ -7,6 +7,8 @@
  */
 #include "analysis/reports/site.h"
 
+#include "analysis/model/kernel.h"
+
 struct sonde_key sonde_analysis_site_key(uint64_t caller, uint64_t image,
 					 uint32_t stack)
 {
@@ -27,6 +29,21 @@ void sonde_analysis_site_use(struct sonde_analysis_site *site, uint64_t caller,
 		site->first_ns = time_ns;
 	if (is_new || time_ns > site->last_ns)
 		site->last_ns = time_ns;
+}
+
+struct sonde_analysis_site
+sonde_analysis_site_of(const struct sonde_model_stack *stack, int64_t time_ns)
+{
+	struct sonde_analysis_site site = {
+		.first_ns = time_ns,
+		.last_ns = time_ns,
+	};
+
+	if (stack->number) {
+		site.image = sonde_names_process(stack->source, stack->pid);
+		site.stack = stack->number;
+	}
+	return site;
 }
 
 const struct sonde_name *

@@ -25,6 +25,10 @@ struct sonde_key sonde_analysis_site_key(uint64_t caller, uint64_t image,
  * time. */
 void sonde_analysis_site_use(struct sonde_analysis_site *site, uint64_t caller,
 			     uint64_t image, int64_t time_ns);
+struct sonde_model_stack;
+/* Of a call stack of the kernel's events, of one time; without a number, none. */
+struct sonde_analysis_site
+sonde_analysis_site_of(const struct sonde_model_stack *stack, int64_t time_ns);
 /* Of the call. NULL: the trace doesn't say what was mapped, or no name is
  * wanted. */
 const struct sonde_name *

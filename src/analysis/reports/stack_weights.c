@@ -43,7 +43,8 @@ struct part {
 	const struct weighing *weighing;
 	struct sonde_hash stacks;
 	struct sonde_analysis_weightless less;
-	int err; /* of threads: of what can't say it at once */
+	bool wakers; /* of threads: where these were, */
+	int err;     /* and of what can't say it at once */
 };
 
 /* ---- events ---- */
@@ -284,23 +285,22 @@ static int weigh_locks(struct sonde_analysis_args *args, bool holders,
 
 /* ---- the time of threads that were blocked ---- */
 
-/* Waits that aren't over count as well: as long as the trace shows them. */
+/* Waits that aren't over count as well: as long as the trace shows them. Nobody
+ * has ended those yet. */
 static void weigh_interval(void *sink, const struct sonde_interval *interval)
 {
 	struct part *part = sink;
 	struct weighed *stack;
-	const struct sonde_model_stack *of = &interval->blocked.stack;
-	struct sonde_analysis_site at = {
-		.first_ns = interval->begin_ns,
-		.last_ns = interval->begin_ns,
-	};
+	struct sonde_analysis_site at;
 
-	if (interval->kind != SONDE_INTERVAL_BLOCKED || interval->tid <= 0)
+	if (interval->kind != SONDE_INTERVAL_BLOCKED || interval->tid <= 0 ||
+	    (part->wakers && interval->open))
 		return;
-	if (of->number) {
-		at.image = sonde_names_process(of->source, of->pid);
-		at.stack = of->number;
-	}
+	at = part->wakers ?
+		     sonde_analysis_site_of(&interval->blocked.waker_stack,
+					    interval->end_ns) :
+		     sonde_analysis_site_of(&interval->blocked.stack,
+					    interval->begin_ns);
 	stack = weighed_stack(part, &at);
 	if (!stack) {
 		part->err = sonde_hash_error(&part->stacks);
@@ -319,7 +319,7 @@ static void weigh_ignore_rename(void *sink, int32_t from, int32_t to)
 	(void)to;
 }
 
-static int weigh_offcpu(struct sonde_analysis_args *args,
+static int weigh_offcpu(struct sonde_analysis_args *args, bool wakers,
 			const struct scale *scale)
 {
 	static const struct sonde_model_sink_ops sink = {
@@ -328,7 +328,7 @@ static int weigh_offcpu(struct sonde_analysis_args *args,
 	};
 	struct sonde_model_tables *tables;
 	struct sonde_model *kernel = NULL;
-	struct part part = { .weighing = NULL };
+	struct part part = { .wakers = wakers };
 	const struct weighed *stack = NULL;
 	int err = sonde_model_tables_new(args->trace, SONDE_WANT_PLAYED,
 					 &args->map, &tables);
@@ -371,7 +371,9 @@ int sonde_analysis_weigh(
 		return weigh_locks(args, what == SONDE_ANALYSIS_WEIGH_HOLDERS,
 				   &scale);
 	case SONDE_ANALYSIS_WEIGH_OFFCPU:
-		return weigh_offcpu(args, &scale);
+	case SONDE_ANALYSIS_WEIGH_WAKERS:
+		return weigh_offcpu(args, what == SONDE_ANALYSIS_WEIGH_WAKERS,
+				    &scale);
 	case SONDE_ANALYSIS_WEIGH_SAMPLES:
 	case SONDE_ANALYSIS_WEIGH_EVENTS:
 		break;

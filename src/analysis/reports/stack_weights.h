@@ -19,7 +19,8 @@ enum sonde_analysis_weigh {
 	SONDE_ANALYSIS_WEIGH_PEAK,    /* bytes when most were in use */
 	SONDE_ANALYSIS_WEIGH_WAITS,   /* nanoseconds, where they were waited */
 	SONDE_ANALYSIS_WEIGH_HOLDERS, /* and where the lock had been taken */
-	SONDE_ANALYSIS_WEIGH_OFFCPU, /* nanoseconds that threads were blocked */
+	SONDE_ANALYSIS_WEIGH_OFFCPU, /* nanoseconds that threads were blocked, */
+	SONDE_ANALYSIS_WEIGH_WAKERS, /* and where they were woken */
 };
 
 struct sonde_analysis_weight {

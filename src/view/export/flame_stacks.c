@@ -98,6 +98,7 @@ static const struct {
 					   "nothing is known to have waited "
 					   "for a lock's holder" },
 	[SONDE_ANALYSIS_WEIGH_OFFCPU] = { "offcpu", "no thread was blocked" },
+	[SONDE_ANALYSIS_WEIGH_WAKERS] = { "wakers", "no thread was woken" },
 };
 
 int sonde_flame_weigh(const char *word)

@@ -8,8 +8,8 @@
 #include "analysis/reports/stack_weights.h"
 #include "view/export/flame.h"
 
-/* What weighs, by its word: samples, events, live, peak, waits, holders or
- * offcpu; -1: none of these. What a trace in which nothing weighs anything lacks. */
+/* What weighs, by its word: samples, events, live, peak, waits, holders,
+ * offcpu or wakers; -1: none of these. What a trace in which nothing weighs anything lacks. */
 int sonde_flame_weigh(const char *word);
 const char *sonde_flame_lack(enum sonde_analysis_weigh what);
 

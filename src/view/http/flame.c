@@ -63,7 +63,7 @@ int sonde_view_answer_flame(struct sonde_view *view,
 		err = sonde_view_fail(error, -EINVAL,
 				      "of: within, or what stacks weigh: "
 				      "samples, events, live, peak, waits, "
-				      "holders, offcpu");
+				      "holders, offcpu, wakers");
 	if (!err)
 		err = stacks ? draw_stacks(&args,
 					   (enum sonde_analysis_weigh)what,
