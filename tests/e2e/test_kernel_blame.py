@@ -9,7 +9,7 @@ import re
 
 from sonde import BUILD, SONDE, Skip, check, install, record, run, scratch
 from harness import check_equal, main
-from kernel import each_source, kernel_test, record_kernel
+from kernel import each_source, kernel_test, need, program, record_kernel
 
 BEGIN = 'event == "server:request_begin"'
 END = 'event == "server:request_end"'
@@ -54,6 +54,46 @@ def the_slowest_request_is_the_one_the_server_says():
     report = json.loads(text)
     check(number in json.dumps(report), f"request {number} of {ms} ms isn't "
           f"in: {text[:2000]}")
+
+
+def handed(*options):
+    """What is said of a wait in `takes`, which `gives` ends."""
+    need("bpf")
+    done = record_kernel(
+        program("blocker"), "handed", "20",
+        k=["sched:sched_switch", "sched:sched_waking", "syscalls:read"],
+        options=options)
+    report = run(SONDE, "report", "blame", "--json", "--begin",
+                 'event == "syscall_entry_read"', "--end",
+                 'event == "syscall_exit_read"', done.dir)
+    check_equal(report.returncode, 0, report.stderr)
+    return json.loads(report.stdout)
+
+
+@kernel_test
+def both_stacks_of_a_wait_are_told():
+    report = handed("--stack")
+    rows = [row for row in report["stacks"] if row["wait"] == 1]
+    waited = [row for row in rows if row["did"] == "waited"]
+    woke = [row for row in rows if row["did"] == "woke it"]
+    check_equal(rows, waited + woke, "the wait's come first")
+    for stack, function in (waited, "takes"), (woke, "gives"):
+        check_equal([row["depth"] for row in stack], list(range(len(stack))),
+                    "frames")
+        check(any(row["code"].startswith(f"{function} at") for row in stack),
+              f"{function}: {stack}")
+        who = re.fullmatch(r"kernel_blocker \((\d+)\)", stack[0]["who"])
+        check(who, stack[0]["who"])
+        check_equal(int(who[1]) == report["slowest"][0]["tid"],
+                    function == "takes", "whose it is")
+    check(waited[0]["code"].startswith("__schedule"), waited[0]["code"])
+    blocked = report["slowest"][0]["blocked_time_ns"]
+    check_equal(waited[0]["time_ns"], blocked, "how long it was")
+
+
+@kernel_test
+def without_stacks_none_are_told():
+    check("stacks" not in handed(), "a table of stacks")
 
 
 @kernel_test

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "analysis/reports/blame_spans.h"
+#include "analysis/reports/blame_stacks.h"
 #include "analysis/reports/blame_tree.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/words.h"
@@ -338,9 +339,10 @@ static void state_text(const struct showing *showing,
 						sizeof(waker)));
 }
 
-static void node_row(const struct showing *showing,
-		     const struct sonde_blame_node *node, unsigned int depth)
+static void node_row(void *ctx, const struct sonde_blame_node *node,
+		     unsigned int depth)
 {
+	const struct showing *showing = ctx;
 	char text[SONDE_CAUSE_TEXT + SONDE_CAUSE_THREAD + 16];
 	char indented[SONDE_CAUSE_TEXT + SONDE_CAUSE_THREAD + 128];
 	bool is_state = node->kind == SONDE_BLAME_STATE;
@@ -383,6 +385,31 @@ next_up(const struct sonde_blame_tree *tree,
 	return NULL;
 }
 
+/* Each that is long enough, the longest of its parent's first. */
+static void each_shown(const struct sonde_blame_tree *tree,
+		       void (*show)(void *ctx,
+				    const struct sonde_blame_node *node,
+				    unsigned int depth),
+		       void *ctx)
+{
+	const struct sonde_blame_node *node =
+		sonde_blame_child(tree, tree->nodes);
+	unsigned int depth = 0;
+
+	while (node) {
+		bool shown = node->ns >= tree->nodes[0].ns / SMALL;
+
+		if (shown)
+			show(ctx, node, depth);
+		if (shown && node->child != SONDE_BLAME_NONE) {
+			node = sonde_blame_child(tree, node);
+			depth++;
+		} else {
+			node = next_up(tree, node, &depth);
+		}
+	}
+}
+
 static void add_tree(const struct sonde_blame_spans *spans,
 		     const struct sonde_blame_tree *tree,
 		     struct sonde_report *report)
@@ -396,32 +423,38 @@ static void add_tree(const struct sonde_blame_spans *spans,
 		{ "tid", "TID", SONDE_CELL_INT },
 		{ "state", "STATE", SONDE_CELL_TEXT },
 	};
-	const struct showing showing = {
+	struct showing showing = {
 		.spans = spans,
 		.tree = tree,
 		.table = sonde_report_table(report, "where",
 					    "Where its time went", columns,
 					    SONDE_ARRAY_SIZE(columns)),
 	};
-	const struct sonde_blame_node *node =
-		sonde_blame_child(tree, tree->nodes);
-	unsigned int depth = 0;
 
 	sonde_table_minor(showing.table, 1u << 4 | 1u << 5 | 1u << 6);
-	while (node) {
-		bool shown = node->ns >= tree->nodes[0].ns / SMALL;
-
-		if (shown)
-			node_row(&showing, node, depth);
-		if (shown && node->child != SONDE_BLAME_NONE) {
-			node = sonde_blame_child(tree, node);
-			depth++;
-		} else {
-			node = next_up(tree, node, &depth);
-		}
-	}
+	each_shown(tree, node_row, &showing);
 	sonde_table_limit(showing.table,
 			  sonde_analysis_rows(spans->args, TREE_ROWS));
+}
+
+/* ---- where it was meanwhile ---- */
+
+static void node_stacks(void *ctx, const struct sonde_blame_node *node,
+			unsigned int depth)
+{
+	(void)depth;
+	sonde_blame_stacks_add(ctx, node);
+}
+
+static void blame_add_stacks(const struct sonde_blame_spans *spans,
+			     const struct sonde_blame_tree *tree,
+			     struct sonde_report *report)
+{
+	struct sonde_blame_stacks stacks;
+
+	sonde_blame_stacks_begin(&stacks, spans, report);
+	each_shown(tree, node_stacks, &stacks);
+	sonde_blame_stacks_end(&stacks);
 }
 
 /* ---- the report ---- */
@@ -468,6 +501,7 @@ static int show(const struct sonde_blame_spans *spans,
 		blame_add_notes(spans, &tree, report);
 		add_spans(spans, report);
 		add_tree(spans, &tree, report);
+		blame_add_stacks(spans, &tree, report);
 	}
 	sonde_blame_tree_fini(&tree);
 	return error;

@@ -88,6 +88,8 @@ static void add_state(struct sonde_history *history,
 		state.kind = SONDE_STATE_BLOCKED;
 		state.cause = interval->blocked.cause;
 		state.waker = interval->blocked.waker;
+		state.stack = interval->blocked.stack;
+		state.waker_stack = interval->blocked.waker_stack;
 		history_add_machine(history, &state.cause, &state.waker);
 	}
 	history->states[history->nr_states++] = state;
@@ -427,6 +429,7 @@ static void give_state(const struct asking *asking,
 		return;
 	}
 	piece.cause = &state->cause;
+	piece.blocked = state;
 	if (piece.end_ns == state->end_ns)
 		piece.waker = &state->waker;
 	history_give(asking, piece);

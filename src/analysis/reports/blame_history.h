@@ -14,7 +14,7 @@
  * clock (host_clocks.h); those whose clock is not known are left out. A thread's
  * number says of which machine it is: sonde_history_tid().
  *
- * Memory: 110 bytes for each state and call in the windows, of which at most
+ * Memory: 140 bytes for each state and call in the windows, of which at most
  * SONDE_HISTORY_MAX are kept.
  */
 #ifndef ANALYSIS_REPORTS_BLAME_HISTORY_H
@@ -70,6 +70,8 @@ struct sonde_history_state {
 	int64_t begin_ns, end_ns;
 	struct sonde_cause cause; /* of BLOCKED */
 	struct sonde_waker waker; /* of BLOCKED */
+	/* Of BLOCKED: where it was, and where it was woken. */
+	struct sonde_model_stack stack, waker_stack;
 };
 
 struct sonde_history_call {
@@ -127,6 +129,7 @@ struct sonde_history_piece {
 	const struct sonde_cause *cause; /* BLOCKED: what for; else: the call
 					  * that it is in; NULL: none */
 	const struct sonde_waker *waker; /* of a BLOCKED that ends with it */
+	const struct sonde_history_state *blocked; /* of a BLOCKED, all of it */
 };
 typedef void sonde_history_piece_fn(void *ctx,
 				    const struct sonde_history_piece *piece);

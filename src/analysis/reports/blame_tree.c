@@ -194,6 +194,17 @@ static void follow(struct growing *growing,
 				     });
 }
 
+static void note_longest(struct sonde_blame_node *node,
+			 const struct sonde_history_piece *piece)
+{
+	int64_t ns = piece->end_ns - piece->begin_ns;
+
+	if (piece->blocked && ns > node->longest_ns) {
+		node->longest = piece->blocked;
+		node->longest_ns = ns;
+	}
+}
+
 static void tree_add_piece(void *ctx, const struct sonde_history_piece *piece)
 {
 	struct growing *growing = ctx;
@@ -227,9 +238,11 @@ static void tree_add_piece(void *ctx, const struct sonde_history_piece *piece)
 	if (piece->waker)
 		like.waker = *piece->waker;
 	state = put(tree, activity, &like, ns);
-	if (state != SONDE_BLAME_NONE &&
-	    tree->nodes[state].kind != SONDE_BLAME_OTHERS)
-		follow(growing, piece, state);
+	if (state == SONDE_BLAME_NONE ||
+	    tree->nodes[state].kind == SONDE_BLAME_OTHERS)
+		return;
+	note_longest(&tree->nodes[state], piece);
+	follow(growing, piece, state);
 }
 
 /* ---- order ---- */

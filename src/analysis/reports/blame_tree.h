@@ -54,6 +54,10 @@ struct sonde_blame_node {
 	bool has_cause; /* of an ACTIVITY */
 	struct sonde_cause cause;
 	struct sonde_waker waker; /* of a BLOCKED */
+	/* Of a BLOCKED: of its pieces the longest, a part of that wait, which is
+	 * borrowed from the history. */
+	const struct sonde_history_state *longest;
+	int64_t longest_ns;
 };
 
 struct sonde_blame_tree {

@@ -605,6 +605,22 @@ static void check_path(const struct sonde_history *history,
 	sonde_path_fini(&path);
 }
 
+/* Of waits, the longest is one of the thread's, and no shorter than their mean. */
+static void check_longest(const struct sonde_blame_node *node)
+{
+	if (node->kind != SONDE_BLAME_STATE ||
+	    node->state != SONDE_STATE_BLOCKED) {
+		assert_null(node->longest);
+		return;
+	}
+	assert_non_null(node->longest);
+	assert_int_equal(node->longest->tid, node->tid);
+	assert_true(node->longest_ns <= node->ns);
+	assert_true(node->longest_ns * (int64_t)node->count >= node->ns);
+	assert_true(node->longest_ns <=
+		    node->longest->end_ns - node->longest->begin_ns);
+}
+
 /* Children take together as long as their parent. */
 static void check_tree(const struct sonde_history *history,
 		       const struct sonde_path_ends *ends)
@@ -620,6 +636,7 @@ static void check_tree(const struct sonde_history *history,
 		int64_t ns = 0;
 		int64_t last_ns = INT64_MAX;
 
+		check_longest(&tree.nodes[i]);
 		if (!child)
 			continue;
 		for (; child; child = sonde_blame_next(&tree, child)) {
