@@ -281,6 +281,53 @@ made("an error in a filter is marked under its column", async (page) => {
   await until(page, () => window.sonde.events.chunks.events.every(({ name }) => name === "app:begin"));
 });
 
+/** The words that are offered; none if the list is hidden. */
+function offered(page) {
+  return page.evaluate(() => [...document.querySelectorAll("#event-filter-words:not([hidden]) li")]
+    .map(({ textContent }) => textContent));
+}
+
+made("a filter's names of events and fields are offered, and taken by keys or the mouse", async (page) => {
+  await page.focus("#event-filter");
+  await until(page, () => window.sonde.events.complete.classes.length);
+  await page.keyboard.type("ev");
+  equal(await offered(page), ["event"], "a name of all");
+  await page.keyboard.press("Tab");
+  equal(await page.inputValue("#event-filter"), "event", "Tab takes the first");
+  await page.keyboard.type(' == "');
+  equal(await offered(page), ["app:begin", "app:step", 'odd"name'], "events");
+  await page.keyboard.type("ste");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  equal(await page.inputValue("#event-filter"), 'event == "app:step"', "the arrow and Enter");
+  equal(await offered(page), [], "no list after that");
+  await page.keyboard.type(" && k");
+  equal(await offered(page), ["kind"], "fields of that event, but what is there; 'k' stands there");
+  await page.keyboard.press("Escape");
+  equal([await offered(page), await page.evaluate(() => document.activeElement.id)], [[], "event-filter"], "Escape");
+  await page.fill("#event-filter", 'event == "app:step" && req');
+  equal(await offered(page), [], "another event's field");
+  await page.fill("#event-filter", "req");
+  equal(await offered(page), ["request_id"], "of all events");
+  await page.click("#event-filter-words li");
+  equal(await page.inputValue("#event-filter"), "request_id", "the mouse");
+  await page.fill("#event-filter", 'event == "odd');
+  await page.keyboard.press("Tab");
+  equal(await page.inputValue("#event-filter"), 'event == "odd\\"name"', "a quote in a name");
+  await page.fill("#event-filter", 'procname == "app');
+  equal(await offered(page), [], "text of another kind");
+});
+
+made("Enter is the filter's while nothing of the list is chosen", async (page) => {
+  await page.focus("#event-filter");
+  await until(page, () => window.sonde.events.complete.classes.length);
+  await page.keyboard.type("proc");
+  equal(await offered(page), ["procname"], "the list");
+  await page.keyboard.press("Enter");
+  await until(page, () => window.sonde.view.filter === "proc");
+  equal([await offered(page), await page.inputValue("#event-filter")], [[], "proc"], "what was written");
+});
+
 made("the list and the time line show the same instant", async (page) => {
   await page.click("#list .row >> nth=5");
   equal((await view(page)).cursor, 5_000_000, "from the list");

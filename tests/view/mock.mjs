@@ -152,6 +152,10 @@ function statistics(query) {
            rows: [["a, \"quoted\"", to - from], ["b", 1000]] };
 }
 
+/** What filters may name. */
+const FIELDS = [{ name: "app:begin", fields: ["n", "request_id"] }, { name: "app:step", fields: ["n", "k", "kind"] },
+  { name: "odd\"name", fields: [] }];
+
 /** What the events are, and of which no end came. */
 const PAIRS = [{ name: "system calls", begin: "event == \"in_*\"", end: "event == \"out_*\"", key: "" },
   { name: "interrupts", begin: "event == \"irq\"", end: "event == \"end\"", key: "cpu" }];
@@ -207,7 +211,7 @@ export async function serve(port = 0) {
   const notes = notebook();
   const answers = { "api/notes": notes, "api/note": notes, "api/trace": () => trace, "api/rows": () => ROWS,
     "api/histogram": histogram, "api/at": at, "api/events": events, "api/arrows": arrows,
-    "api/statistics": statistics, "api/latency": latency, "api/pairs": () => PAIRS };
+    "api/statistics": statistics, "api/latency": latency, "api/pairs": () => PAIRS, "api/fields": () => FIELDS };
   const held = new Map();
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://localhost");

@@ -87,6 +87,19 @@ real("an error in a filter stands under its column", KERNEL_USER, async (page) =
   equal(mark.indexOf("^"), filter.lastIndexOf("="), "the mark's column");
 });
 
+real("what is offered for a filter are the events and fields of the trace", KERNEL_USER, async (page) => {
+  await page.focus("#event-filter");
+  await until(page, () => window.sonde.events.complete.classes.length);
+  await page.keyboard.type('event == "app:b');
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(" && b");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(" > 4");
+  equal(await page.inputValue("#event-filter"), 'event == "app:big" && big > 4', "the filter");
+  await until(page, () => window.sonde.events.chunks.events.length === 1 &&
+    window.sonde.events.chunks.events[0].name === "app:big");
+});
+
 real("losses are told in the head and hatched in the overview", KERNEL_USER, async (page) => {
   check((await page.textContent("#about")).includes(" 7 lost"), "the head");
   const { lost, exact } = await page.evaluate(() => ({

@@ -75,6 +75,7 @@ static const struct {
 	const char *type;
 } answers[] = {
 	{ "api/trace", sonde_view_answer_trace, "application/json" },
+	{ "api/fields", sonde_view_answer_fields, "application/json" },
 	{ "api/histogram", sonde_view_answer_histogram, "application/json" },
 	{ "api/events", sonde_view_answer_events, "application/json" },
 	{ "api/rows", sonde_view_answer_rows, "application/json" },

@@ -63,6 +63,52 @@ static void put_classes(struct sonde_json *json,
 	sonde_json_close(json, ']');
 }
 
+static void put_members(struct sonde_json *json,
+			const struct sonde_event_class *cls,
+			enum sonde_scope scope)
+{
+	const struct sonde_class *of = sonde_event_class_scope(cls, scope);
+
+	for (size_t i = 0; of && i < sonde_class_nr_members(of); i++) {
+		const char *name = NULL;
+
+		(void)sonde_class_member(of, i, &name);
+		if (name)
+			sonde_json_put_text(json, NULL, name);
+	}
+}
+
+/* What filters may name: of each kind of event its fields, those of contexts too. */
+int sonde_view_answer_fields(struct sonde_view *view,
+			     const struct sonde_view_request *request, FILE *to,
+			     struct sonde_view_error *error)
+{
+	struct sonde_json json = sonde_view_json(to);
+
+	(void)request;
+	(void)error;
+	sonde_json_open(&json, NULL, '[');
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(view->trace); i++) {
+		const struct sonde_event_class *cls =
+			sonde_trace_event_class(view->trace, i);
+		struct sonde_event_class_info info;
+
+		sonde_event_class_get_info(cls, &info);
+		if (info.internal)
+			continue;
+		sonde_json_open(&json, NULL, '{');
+		sonde_json_put_text(&json, "name", info.name);
+		sonde_json_open(&json, "fields", '[');
+		put_members(&json, cls, SONDE_SCOPE_PAYLOAD);
+		put_members(&json, cls, SONDE_SCOPE_EVENT_CONTEXT);
+		put_members(&json, cls, SONDE_SCOPE_COMMON_CONTEXT);
+		sonde_json_close(&json, ']');
+		sonde_json_close(&json, '}');
+	}
+	sonde_json_close(&json, ']');
+	return 0;
+}
+
 static void put_progress(struct sonde_json *json,
 			 const struct sonde_view_progress *progress)
 {

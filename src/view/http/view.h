@@ -52,6 +52,7 @@ typedef int sonde_view_answer(struct sonde_view *view,
 			      FILE *to, struct sonde_view_error *error);
 
 sonde_view_answer sonde_view_answer_trace;
+sonde_view_answer sonde_view_answer_fields;
 sonde_view_answer sonde_view_answer_histogram;
 sonde_view_answer sonde_view_answer_events;
 sonde_view_answer sonde_view_answer_rows;

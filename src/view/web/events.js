@@ -2,6 +2,7 @@
 // events.js - the list of events: of those held (chunks.js) only what is in sight
 // is in the document. Follows the cursor, and leads it.
 import { Chunks } from "./chunks.js";
+import { Complete } from "./complete.js";
 import { element } from "./paint.js";
 import { Refused } from "./server.js";
 import { download } from "./table.js";
@@ -62,6 +63,7 @@ export class Events {
 
   listen() {
     let waiting = 0;
+    this.complete = new Complete(this.input, this.server);
     this.input.addEventListener("input", () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => this.view.set({ filter: this.input.value }), 250);

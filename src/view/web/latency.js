@@ -8,6 +8,7 @@
 // another time than that of the drawings, which stay. The address has it as view.box: the
 // span of the drawings, then the box, if there is one: begins from and to, the least and
 // the most duration.
+import { Complete } from "./complete.js";
 import { colours, element, fit } from "./paint.js";
 import { dragged, Scatter } from "./scatter.js";
 import { Latest } from "./server.js";
@@ -46,12 +47,14 @@ export class Latency {
   }
 
   listen() {
-    for (const input of Object.values(this.fields))
+    for (const input of Object.values(this.fields)) {
+      void new Complete(input, this.server);
       input.addEventListener("keydown", (event) => {
         event.stopPropagation();
         if (event.key === "Enter")
           this.chosen();
       });
+    }
     dragged(this.canvas, (from, to) => this.drag({ ...this.over, ...this.lengths(from.x, to.x) }));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     this.view.listen((changed) => this.hear(changed));
