@@ -19,7 +19,7 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "strict", OPTION_STRICT, NULL, NULL, "3 for warnings as well" },
+	{ "strict", OPTION_STRICT, NULL, NULL, SONDE_OPTION_IGNORED, "3 for warnings as well" },
 	{ 0 }
 };
 /* clang-format on */

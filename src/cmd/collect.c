@@ -34,17 +34,17 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "from", OPTION_FROM, "URL", NULL, "where from: file:///DIRECTORY or nats://HOST" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	{ "from", OPTION_FROM, "URL", NULL, SONDE_OPTION_IGNORED, "where from: file:///DIRECTORY or nats://HOST" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "where to: a new directory, or one of an earlier collect" },
-	{ "hosts", OPTION_HOSTS, "GLOB", NULL,
+	{ "hosts", OPTION_HOSTS, "GLOB", NULL, SONDE_OPTION_IGNORED,
 	  "only of these machines; several with commas between" },
-	{ "traces", OPTION_TRACES, "GLOB", NULL,
+	{ "traces", OPTION_TRACES, "GLOB", NULL, SONDE_OPTION_IGNORED,
 	  "only recordings of these names; several with commas between" },
-	{ "follow", OPTION_FOLLOW, NULL, NULL,
+	{ "follow", OPTION_FOLLOW, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "go on as more comes, until interrupted" },
-	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, "what there is, as JSON" },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what there is, as JSON" },
 	{ 0 }
 };
 /* clang-format on */

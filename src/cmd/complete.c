@@ -120,7 +120,9 @@ static void offer_table(const struct line *line,
 static void offer_options(const struct line *line)
 {
 	static const struct sonde_option help[] = {
-		{ "help", 'h', NULL, NULL, "this command's options" }, { 0 }
+		{ "help", 'h', NULL, NULL, SONDE_OPTION_IGNORED,
+		  "this command's options" },
+		{ 0 }
 	};
 
 	offer_table(line, line->command->options);

@@ -55,10 +55,10 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "ctf", OPTION_CTF, "VERSION", "1.8 2",
+	{ "ctf", OPTION_CTF, "VERSION", "1.8 2", SONDE_OPTION_IGNORED,
 	  "2 (default), or 1.8 for a trace that is in it already; of others', "
 	  "1.8 is the default" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "where to (default: TRACE-ctf2)" },
 	{ 0 }
 };

@@ -32,9 +32,9 @@ enum option_value {
 /* clang-format off */
 static const struct sonde_option options[] = {
 	{ .help = "What to keep" },
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
 	  "events of this name, with * and ?; may be given several times" },
-	{ "tid", OPTION_TID, "N", NULL, "events of this thread; likewise" },
+	{ "tid", OPTION_TID, "N", NULL, SONDE_OPTION_IGNORED, "events of this thread; likewise" },
 	{ 0 }
 };
 /* clang-format on */

@@ -28,16 +28,16 @@ enum option_value {
 /* clang-format off */
 static const struct sonde_option options[] = {
 	{ .help = "What to compare" },
-	{ "threshold", OPTION_THRESHOLD, "P", NULL,
+	{ "threshold", OPTION_THRESHOLD, "P", NULL, SONDE_OPTION_IGNORED,
 	  "a difference counts if it is more than P, such as 10% (the "
 	  "default); if this is given and one counts, the exit status is 3" },
-	{ "rates", OPTION_RATES, NULL, NULL,
+	{ "rates", OPTION_RATES, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "events per second, not their number: for traces of different "
 	  "lengths" },
-	{ "begin", OPTION_BEGIN, "EXPR", NULL,
+	{ "begin", OPTION_BEGIN, "EXPR", NULL, SONDE_OPTION_IGNORED,
 	  "the events that begin something" },
-	{ "end", OPTION_END, "EXPR", NULL, "the events that end it" },
-	{ "key", OPTION_KEY, "EXPR", NULL,
+	{ "end", OPTION_END, "EXPR", NULL, SONDE_OPTION_IGNORED, "the events that end it" },
+	{ "key", OPTION_KEY, "EXPR", NULL, SONDE_OPTION_IGNORED,
 	  "begins and ends with the same value belong together (default: "
 	  "those of a thread)" },
 	{ 0 }

@@ -39,12 +39,12 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "clean", OPTION_CLEAN, NULL, NULL,
+	{ "clean", OPTION_CLEAN, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "remove what killed recorders left in tracefs; nothing else" },
-	{ "realtime", OPTION_REALTIME, NULL, NULL,
+	{ "realtime", OPTION_REALTIME, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "what keeps threads from being late here, in place of what can be "
 	  "recorded" },
-	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
 	{ 0 }
 };
 /* clang-format on */

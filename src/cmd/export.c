@@ -34,25 +34,25 @@ enum option_value {
 static const struct sonde_option options[] = {
 	/* take_format() finds it before the common one, which is a time */
 	{ .help = "Formats" },
-	{ "to", SONDE_OPTION_TO, "perfetto", "perfetto chrome csv jsonl folded",
+	{ "to", SONDE_OPTION_TO, "perfetto", "perfetto chrome csv jsonl folded", SONDE_OPTION_IGNORED,
 	  "for ui.perfetto.dev: threads, spans, instants, counters, what ran "
 	  "on which CPU" },
-	{ "to", SONDE_OPTION_TO, "chrome", NULL,
+	{ "to", SONDE_OPTION_TO, "chrome", NULL, SONDE_OPTION_IGNORED,
 	  "JSON for chrome://tracing, Perfetto, Speedscope" },
-	{ "to", SONDE_OPTION_TO, "csv", NULL,
+	{ "to", SONDE_OPTION_TO, "csv", NULL, SONDE_OPTION_IGNORED,
 	  "a line per event, a column per field" },
-	{ "to", SONDE_OPTION_TO, "jsonl", NULL,
+	{ "to", SONDE_OPTION_TO, "jsonl", NULL, SONDE_OPTION_IGNORED,
 	  "a JSON object per event and line" },
-	{ "to", SONDE_OPTION_TO, "folded", NULL,
+	{ "to", SONDE_OPTION_TO, "folded", NULL, SONDE_OPTION_IGNORED,
 	  "stacks, as of 'sonde flame --folded'" },
 	SONDE_PAIRS_OPTIONS,
 	{ .help = "What else" },
-	{ "counter", OPTION_COUNTER, "EXPR", NULL,
+	{ "counter", OPTION_COUNTER, "EXPR", NULL, SONDE_OPTION_IGNORED,
 	  "a counter with the value of EXPR, for every event that has one "
 	  "(perfetto, chrome); may be given several times" },
-	{ "fields", OPTION_FIELDS, "LIST", NULL,
+	{ "fields", OPTION_FIELDS, "LIST", NULL, SONDE_OPTION_IGNORED,
 	  "csv: a column for each of these fields, with commas between them" },
-	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
+	{ "no-names", OPTION_NO_NAMES, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "addresses of code as numbers alone" },
 	{ 0 }
 };

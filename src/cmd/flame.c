@@ -31,18 +31,18 @@ enum option_value {
 static const struct sonde_option options[] = {
 	SONDE_PAIRS_OPTIONS,
 	{ .help = "Or the call stacks of events (record with --stack)" },
-	{ "stacks", OPTION_STACKS, "[=WHAT]", "samples events live peak waits holders offcpu wakers",
+	{ "stacks", OPTION_STACKS, "[=WHAT]", "samples events live peak waits holders offcpu wakers", SONDE_OPTION_IGNORED,
 	  "samples of what ran, events (the default), memory not freed (live) or in use at the peak, "
 	  "time waited for locks by the waiters or the holders, time that threads were blocked "
 	  "(offcpu), or the same by who woke them (wakers)" },
-	{ "weight", OPTION_WEIGHT, "EXPR", NULL,
+	{ "weight", OPTION_WEIGHT, "EXPR", NULL, SONDE_OPTION_IGNORED,
 	  "what an event weighs, such as size (default: 1)" },
 	{ .help = "Which form" },
-	{ "folded", OPTION_FOLDED, NULL, NULL,
+	{ "folded", OPTION_FOLDED, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "lines of stacks and weights, for other tools" },
-	{ "count", OPTION_COUNT, NULL, NULL, "weigh calls, not nanoseconds" },
-	{ "per-thread", OPTION_PER_THREAD, NULL, NULL, "threads apart" },
-	{ "title", OPTION_TITLE, "TEXT", NULL, "above the picture" },
+	{ "count", OPTION_COUNT, NULL, NULL, SONDE_OPTION_IGNORED, "weigh calls, not nanoseconds" },
+	{ "per-thread", OPTION_PER_THREAD, NULL, NULL, SONDE_OPTION_IGNORED, "threads apart" },
+	{ "title", OPTION_TITLE, "TEXT", NULL, SONDE_OPTION_IGNORED, "above the picture" },
 	{ 0 }
 };
 /* clang-format on */

@@ -47,10 +47,10 @@ enum {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "keep the traces of tstart: DIR, DIR.1, ..." },
-	{ "kernel", OPTION_KERNEL, NULL, NULL, "the running kernel" },
-	{ "symbols", OPTION_SYMBOLS, "VMLINUX", SONDE_VALUE_FILE,
+	{ "kernel", OPTION_KERNEL, NULL, NULL, SONDE_OPTION_IGNORED, "the running kernel" },
+	{ "symbols", OPTION_SYMBOLS, "VMLINUX", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "its symbols and types (default: where its package with debugging "
 	  "information has them)" },
 	{ 0 }

@@ -70,36 +70,36 @@ enum {
 
 /* clang-format off */
 static const struct sonde_option option_table[] = {
-	{ "attach", OPTION_ATTACH, NULL, NULL,
+	{ "attach", OPTION_ATTACH, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "a process that runs; it is never stopped, and can be traced, not "
 	  "stepped" },
-	{ "kernel", OPTION_KERNEL, NULL, NULL,
+	{ "kernel", OPTION_KERNEL, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "the running kernel, which is never stopped: memory, and tracepoints "
 	  "that go in at tstart" },
-	{ "symbols", OPTION_SYMBOLS, "VMLINUX", SONDE_VALUE_FILE,
+	{ "symbols", OPTION_SYMBOLS, "VMLINUX", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "its file with types, for the events' fields (default: they have the "
 	  "names that were typed)" },
-	{ "multi", OPTION_MULTI, NULL, NULL,
+	{ "multi", OPTION_MULTI, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "no program yet: target extended-remote" },
-	{ "once", OPTION_ONCE, NULL, NULL, "end after the first connection" },
-	{ "trace", OPTION_TRACE, NULL, NULL,
+	{ "once", OPTION_ONCE, NULL, NULL, SONDE_OPTION_IGNORED, "end after the first connection" },
+	{ "trace", OPTION_TRACE, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "a recorded trace as a target: tfind, tdump" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "keep the traces of tstart: DIR, DIR.1, ... (default: none is kept)" },
-	{ "buffer", OPTION_BUFFER, "SIZE", NULL,
+	{ "buffer", OPTION_BUFFER, "SIZE", NULL, SONDE_OPTION_IGNORED,
 	  "bytes of GDB's trace buffer, unless GDB sets trace-buffer-size "
 	  "(default: 5M for a program that is started, no limit with --attach)" },
-	{ "debug", OPTION_DEBUG, "[=WHAT]", NULL,
+	{ "debug", OPTION_DEBUG, "[=WHAT]", NULL, SONDE_OPTION_IGNORED,
 	  "the packets, on standard error, whatever WHAT says" },
-	{ "version", OPTION_VERSION, NULL, NULL, "the version of Sonde" },
+	{ "version", OPTION_VERSION, NULL, NULL, SONDE_OPTION_IGNORED, "the version of Sonde" },
 	/* of `sonde probe`: tracepoints are added to those that are there */
-	{ "add", OPTION_ADD, NULL, NULL, NULL },
+	{ "add", OPTION_ADD, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
 	/* gdbserver's, with nothing to do here */
-	{ "remote-debug", OPTION_DEBUG, NULL, NULL, NULL },
-	{ "startup-with-shell", OPTION_IGNORED, NULL, NULL, NULL },
-	{ "no-startup-with-shell", OPTION_IGNORED, NULL, NULL, NULL },
-	{ "disable-randomization", OPTION_IGNORED, NULL, NULL, NULL },
-	{ "no-disable-randomization", OPTION_IGNORED, NULL, NULL, NULL },
+	{ "remote-debug", OPTION_DEBUG, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "startup-with-shell", OPTION_IGNORED, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "no-startup-with-shell", OPTION_IGNORED, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "disable-randomization", OPTION_IGNORED, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "no-disable-randomization", OPTION_IGNORED, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
 	{ 0 }
 };
 /* clang-format on */

@@ -36,26 +36,26 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "header", OPTION_HEADER, "OUT", SONDE_VALUE_FILE,
+	{ "header", OPTION_HEADER, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "a function for each event, for C and C++" },
-	{ "metadata", OPTION_METADATA, "OUT", SONDE_VALUE_FILE,
+	{ "metadata", OPTION_METADATA, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "the events as metadata of a trace" },
-	{ "ctf", OPTION_CTF, "VERSION", "1.8 2",
+	{ "ctf", OPTION_CTF, "VERSION", "1.8 2", SONDE_OPTION_IGNORED,
 	  "in the language of CTF 1.8 (the default) or 2" },
-	{ "target", OPTION_TARGET, "TARGET", "program bare kernel",
+	{ "target", OPTION_TARGET, "TARGET", "program bare kernel", SONDE_OPTION_IGNORED,
 	  "for programs with libsonde, for those without any library, or for "
 	  "modules of the kernel" },
-	{ "frequency", OPTION_FREQUENCY, "HZ", NULL,
+	{ "frequency", OPTION_FREQUENCY, "HZ", NULL, SONDE_OPTION_IGNORED,
 	  "of a bare target's clock (1000000000)" },
-	{ "doc", OPTION_DOC, "OUT", SONDE_VALUE_FILE,
+	{ "doc", OPTION_DOC, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "the events in words, as Markdown" },
-	{ "xml", OPTION_XML, "OUT", SONDE_VALUE_FILE,
+	{ "xml", OPTION_XML, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "the description in XML" },
-	{ "yaml", OPTION_YAML, "OUT", SONDE_VALUE_FILE,
+	{ "yaml", OPTION_YAML, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "the description in YAML" },
-	{ "check", OPTION_CHECK, NULL, NULL,
+	{ "check", OPTION_CHECK, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "do readers of OLD's traces understand NEW's?" },
-	{ "help", 'h', NULL, NULL, "show this help" },
+	{ "help", 'h', NULL, NULL, SONDE_OPTION_IGNORED, "show this help" },
 	{ 0 }
 };
 /* clang-format on */

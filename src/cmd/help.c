@@ -99,8 +99,9 @@ static void put_options(const struct sonde_option *options)
 
 void sonde_help(const struct sonde_command *command)
 {
-	static const struct sonde_option help = { "help", 'h', NULL, NULL,
-						  "this text" };
+	static const struct sonde_option help = {
+		"help", 'h', NULL, NULL, SONDE_OPTION_IGNORED, "this text"
+	};
 
 	(void)fputs(command->usage, stdout);
 	if (!command->options || command->options->name)

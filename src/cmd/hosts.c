@@ -38,10 +38,10 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "from", OPTION_FROM, "URL", NULL, "where they ship to: file:///DIRECTORY or nats://HOST" },
-	{ "hosts", OPTION_HOSTS, "GLOB", NULL,
+	{ "from", OPTION_FROM, "URL", NULL, SONDE_OPTION_IGNORED, "where they ship to: file:///DIRECTORY or nats://HOST" },
+	{ "hosts", OPTION_HOSTS, "GLOB", NULL, SONDE_OPTION_IGNORED,
 	  "only these machines; several with commas between" },
-	{ "json", OPTION_JSON, NULL, NULL, "the list as JSON" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "the list as JSON" },
 	{ 0 }
 };
 /* clang-format on */

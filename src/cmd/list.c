@@ -510,15 +510,15 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "declared", OPTION_DECLARED, NULL, NULL,
+	{ "declared", OPTION_DECLARED, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "of a trace, also those that could have occurred" },
-	{ "kernel", 'k', NULL, NULL,
+	{ "kernel", 'k', NULL, NULL, SONDE_OPTION_IGNORED,
 	  "the events of the running kernel that match patterns as 'sonde "
 	  "record -k' takes them: group, name, and the trace's name if it has "
 	  "another" },
-	{ "contexts", OPTION_CONTEXTS, NULL, NULL,
+	{ "contexts", OPTION_CONTEXTS, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "what is known of any event besides its fields, and what it costs" },
-	{ "json", OPTION_JSON, NULL, NULL,
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "as JSON: a list of {event, level, conflict, fields}; of sdt: also "
 	  "location and semaphore" },
 	{ 0 }

@@ -35,13 +35,13 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option mark_options[] = {
-	{ "session", 's', "NAME", SONDE_VALUE_SESSION,
+	{ "session", 's', "NAME", SONDE_VALUE_SESSION, SONDE_OPTION_IGNORED,
 	  "into this session; else into that which has started us" },
-	{ "loglevel", 'l', "LEVEL", SONDE_LOGLEVEL_NAMES,
+	{ "loglevel", 'l', "LEVEL", SONDE_LOGLEVEL_NAMES, SONDE_OPTION_IGNORED,
 	  "the event's level; else info" },
-	{ "stdin", OPTION_STDIN, NULL, NULL,
+	{ "stdin", OPTION_STDIN, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "an event for each line that is read, with the field text" },
-	{ "text", OPTION_TEXT, NULL, NULL,
+	{ "text", OPTION_TEXT, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "take all values as texts, numbers too" },
 	{ 0 }
 };

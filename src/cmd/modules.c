@@ -36,18 +36,18 @@ enum {
 
 /* clang-format off */
 static const struct sonde_option option_table[] = {
-	{ "kernel", KERNEL, "VERSION", NULL,
+	{ "kernel", KERNEL, "VERSION", NULL, SONDE_OPTION_IGNORED,
 	  "for that kernel (default: the one that runs)" },
-	{ "headers", HEADERS, "DIR", SONDE_VALUE_DIR,
+	{ "headers", HEADERS, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "its headers (default: /lib/modules/VERSION/build)" },
-	{ "output", OUTPUT, "DIR", SONDE_VALUE_DIR,
+	{ "output", OUTPUT, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "where the built module is (default: ~/.cache/sonde/modules/VERSION)" },
-	{ "sources", SOURCES, "DIR", SONDE_VALUE_DIR,
+	{ "sources", SOURCES, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "the module's sources (default: as installed)" },
-	{ "group", GROUP, "NAME", NULL, "this group may trace, not only root" },
-	{ "clock-bits", CLOCK_BITS, "N", NULL,
+	{ "group", GROUP, "NAME", NULL, SONDE_OPTION_IGNORED, "this group may trace, not only root" },
+	{ "clock-bits", CLOCK_BITS, "N", NULL, SONDE_OPTION_IGNORED,
 	  "use N bits of the CPU's counter, for tests" },
-	{ "json", JSON, NULL, NULL, "as JSON" },
+	{ "json", JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
 	{ 0 }
 };
 /* clang-format on */

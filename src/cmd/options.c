@@ -50,7 +50,9 @@ static void cmd_options_add_all(struct parser *parser,
 static void make_parser(const struct sonde_command *command,
 			struct parser *parser)
 {
-	static const struct sonde_option help = { "help", 'h', NULL, NULL, "" };
+	static const struct sonde_option help = {
+		"help", 'h', NULL, NULL, SONDE_OPTION_IGNORED, ""
+	};
 
 	*parser = (struct parser){ 0 };
 	if (command->ends_at_word)

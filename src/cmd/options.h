@@ -40,14 +40,6 @@ const struct sonde_command *sonde_command_find(const char *name);
 int sonde_option_next(const struct sonde_command *command, int argc,
 		      char **argv);
 
-/* Values of an option that may be given several times. */
-#define SONDE_OPTION_VALUES 16
-struct sonde_option_values {
-	const char *list[SONDE_OPTION_VALUES]; /* borrowed: the words' */
-	size_t nr;
-	bool full; /* there were more */
-};
-
 /* Where an option goes: a flag that is set, a pointer that gets its value (the last
  * one, if it comes again), a list of values. A list of places ends with zeros. */
 struct sonde_option_place {

@@ -21,11 +21,11 @@ enum sonde_pairs_option {
 	{ .help = "What begins and ends (default: pairs that tracers are known " \
 		  "to\nwrite: functions, system calls, interrupts, X_begin " \
 		  "and X_end)" },                                            \
-	{ "begin", SONDE_OPTION_BEGIN, "EXPR", NULL,                         \
+	{ "begin", SONDE_OPTION_BEGIN, "EXPR", NULL, SONDE_OPTION_IGNORED,                         \
 	  "events for which EXPR is true begin a span" },                    \
-	{ "end", SONDE_OPTION_END, "EXPR", NULL,                             \
+	{ "end", SONDE_OPTION_END, "EXPR", NULL, SONDE_OPTION_IGNORED,                             \
 	  "and these end the last one of their thread" },                    \
-	{ "name", SONDE_OPTION_NAME, "EXPR", NULL,                           \
+	{ "name", SONDE_OPTION_NAME, "EXPR", NULL, SONDE_OPTION_IGNORED,                           \
 	  "what the span is called (default: the event's name)" }
 /* clang-format on */
 

@@ -39,30 +39,30 @@ static const struct sonde_option options[] = {
 	{ .help = "How to print them" },
 	{ "fields", OPTION_FIELDS, "LIST",
 	  "time delta thread-delta event-delta cpu tid pid event loglevel "
-	  "context payload file packet caller-name stack",
+	  "context payload file packet caller-name stack", SONDE_OPTION_IGNORED,
 	  "columns: time, delta, thread-delta, event-delta, cpu, tid, pid, "
 	  "event, loglevel, context, payload, file, packet, caller-name, "
 	  "stack, and any expression, such as procname, a.b or size / 1024" },
-	{ "time", OPTION_TIME, "FORMAT", "local utc seconds ns relative",
+	{ "time", OPTION_TIME, "FORMAT", "local utc seconds ns relative", SONDE_OPTION_IGNORED,
 	  "local, utc, seconds, ns (since 1970), or relative (since the "
 	  "trace's begin)" },
-	{ "format", OPTION_FORMAT, "FORMAT", "text json babeltrace",
+	{ "format", OPTION_FORMAT, "FORMAT", "text json babeltrace", SONDE_OPTION_IGNORED,
 	  "text, json, or babeltrace: as babeltrace2 prints them" },
 	/* the common one, of which it makes more */
-	{ "last", SONDE_OPTION_LAST, "N", NULL,
+	{ "last", SONDE_OPTION_LAST, "N", NULL, SONDE_OPTION_IGNORED,
 	  "the last N events; with a unit it is a duration" },
-	{ "reverse", OPTION_REVERSE, NULL, NULL, "the newest first" },
-	{ "statedump", OPTION_STATEDUMP, NULL, NULL,
+	{ "reverse", OPTION_REVERSE, NULL, NULL, SONDE_OPTION_IGNORED, "the newest first" },
+	{ "statedump", OPTION_STATEDUMP, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "also what a tracer tells of the state it found; so does a filter "
 	  "that names such events, and --format babeltrace" },
-	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
+	{ "no-names", OPTION_NO_NAMES, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "addresses of code as numbers alone" },
 	{ .help = "Or what called what, a line for each call" },
-	{ "tree", OPTION_TREE, NULL, NULL,
+	{ "tree", OPTION_TREE, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "indented by what they are in, with durations" },
-	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL,
+	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED,
 	  "only what took at least so long, such as 10us" },
-	{ "depth", OPTION_DEPTH, "N", NULL, "only the outermost N levels" },
+	{ "depth", OPTION_DEPTH, "N", NULL, SONDE_OPTION_IGNORED, "only the outermost N levels" },
 	SONDE_PAIRS_OPTIONS,
 	{ 0 }
 };

@@ -77,32 +77,32 @@ struct options {
 
 /* clang-format off */
 static const struct sonde_option option_table[] = {
-	{ "pid", 'p', "PID", NULL, "the program" },
-	{ "kernel", OPTION_KERNEL, NULL, NULL,
+	{ "pid", 'p', "PID", NULL, SONDE_OPTION_IGNORED, "the program" },
+	{ "kernel", OPTION_KERNEL, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "a function of the kernel; needs root" },
-	{ "collect", OPTION_COLLECT, "LIST", NULL,
+	{ "collect", OPTION_COLLECT, "LIST", NULL, SONDE_OPTION_IGNORED,
 	  "expressions to be recorded, and $args, $locals, $regs, $timestamp; "
 	  "such as 'n, zSql, *p@4'; what follows /s as text: '$arg3, /s $arg1'" },
-	{ "name", OPTION_NAME, "NAME", NULL,
+	{ "name", OPTION_NAME, "NAME", NULL, SONDE_OPTION_IGNORED,
 	  "of the events: gdb:NAME (default: by place); in the kernel, "
 	  "kgdb:NAME" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "the trace, if none is being recorded yet (default: "
 	  "./sonde-YYYYMMDD-HHMMSS)" },
-	{ "kernel-events", 'k', "RULES", NULL,
+	{ "kernel-events", 'k', "RULES", NULL, SONDE_OPTION_IGNORED,
 	  "with --kernel: also these kernel events, as of sonde record" },
-	{ "all", 'a', NULL, NULL,
+	{ "all", 'a', NULL, NULL, SONDE_OPTION_IGNORED,
 	  "with --kernel and a PROGRAM: all of the machine, not only its "
 	  "threads" },
-	{ "list", OPTION_LIST, NULL, NULL,
+	{ "list", OPTION_LIST, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "the probes that are in, and their hits; with --kernel, those of all "
 	  "that record some, or the functions that match GLOB" },
-	{ "remove", OPTION_REMOVE, "NAME", NULL,
+	{ "remove", OPTION_REMOVE, "NAME", NULL, SONDE_OPTION_IGNORED,
 	  "take one out, by its name or number" },
-	{ "stop", OPTION_STOP, NULL, NULL,
+	{ "stop", OPTION_STOP, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "take all out, and finish the trace; with --kernel, of the recording "
 	  "that has the probe NAME" },
-	{ "json", OPTION_JSON, NULL, NULL, "what --list shows, as JSON" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what --list shows, as JSON" },
 	{ 0 }
 };
 /* clang-format on */

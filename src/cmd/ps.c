@@ -31,7 +31,7 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
 	{ 0 }
 };
 /* clang-format on */

@@ -37,27 +37,27 @@
 /* clang-format off */
 const struct sonde_option sonde_read_options[] = {
 	{ .help = "What to read" },
-	{ "filter", 'f', "EXPR", NULL,
+	{ "filter", 'f', "EXPR", NULL, SONDE_OPTION_IGNORED,
 	  "only events for which EXPR is true, such as "
 	  "'size > 4096 && $event == \"*:malloc\"'" },
-	{ "from", SONDE_OPTION_FROM, "TIME", NULL,
+	{ "from", SONDE_OPTION_FROM, "TIME", NULL, SONDE_OPTION_IGNORED,
 	  "from then: 12:30:05.25, 2026-11-20T12:30:05, seconds since 1970, "
 	  "+250ms (after the begin), -1s (before the end)" },
-	{ "to", SONDE_OPTION_TO, "TIME", NULL, "up to then" },
-	{ "last", SONDE_OPTION_LAST, "DURATION", NULL,
+	{ "to", SONDE_OPTION_TO, "TIME", NULL, SONDE_OPTION_IGNORED, "up to then" },
+	{ "last", SONDE_OPTION_LAST, "DURATION", NULL, SONDE_OPTION_IGNORED,
 	  "the last 250us, 1.5s, 2m of the trace" },
-	{ "threads", SONDE_OPTION_THREADS, "N", NULL,
+	{ "threads", SONDE_OPTION_THREADS, "N", NULL, SONDE_OPTION_IGNORED,
 	  "how many CPUs to use (default: all)" },
 	{ .help = "What to write" },
-	{ "json", SONDE_OPTION_JSON, NULL, NULL, "JSON; times are in nanoseconds" },
-	{ "limit", SONDE_OPTION_LIMIT, "N", NULL,
+	{ "json", SONDE_OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "JSON; times are in nanoseconds" },
+	{ "limit", SONDE_OPTION_LIMIT, "N", NULL, SONDE_OPTION_IGNORED,
 	  "at most so many rows of a table, or events" },
-	{ "output", 'o', "FILE", SONDE_VALUE_FILE,
+	{ "output", 'o', "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "there instead of on standard output (-)" },
-	{ "color", SONDE_OPTION_COLOUR, "WHEN", "always never auto",
+	{ "color", SONDE_OPTION_COLOUR, "WHEN", "always never auto", SONDE_OPTION_IGNORED,
 	  "always, never, or auto: on a terminal" },
-	{ "colour", SONDE_OPTION_COLOUR, "WHEN", "always never auto", NULL },
-	{ "quiet", 'q', NULL, NULL, "no warnings about lost events and damage" },
+	{ "colour", SONDE_OPTION_COLOUR, "WHEN", "always never auto", SONDE_OPTION_IGNORED, NULL },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "no warnings about lost events and damage" },
 	{ 0 }
 };
 /* clang-format on */

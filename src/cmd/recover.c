@@ -30,15 +30,15 @@ struct words {
 
 /* clang-format off */
 static const struct sonde_option recover_options[] = {
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "the trace (default: ./sonde-YYYYMMDD-HHMMSS)" },
-	{ "arena", OPTION_ARENA, "DIR", SONDE_VALUE_DIR,
+	{ "arena", OPTION_ARENA, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "of the files in the directory that sonde record --arena, or "
 	  "SONDE_ARENA, named" },
-	{ "remove", OPTION_REMOVE, NULL, NULL,
+	{ "remove", OPTION_REMOVE, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "then remove those that no process has" },
-	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, "what is in it, as JSON" },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what is in it, as JSON" },
 	{ 0 }
 };
 /* clang-format on */

@@ -52,45 +52,45 @@ enum option_value {
 /* clang-format off */
 static const struct sonde_option options[] = {
 	{ .help = "What to look at (top, period, latency, blame, critical)" },
-	{ "begin", OPTION_BEGIN, "EXPR", NULL,
+	{ "begin", OPTION_BEGIN, "EXPR", NULL, SONDE_OPTION_IGNORED,
 	  "the events that begin something" },
-	{ "end", OPTION_END, "EXPR", NULL, "the events that end it" },
-	{ "key", OPTION_KEY, "EXPR", NULL,
+	{ "end", OPTION_END, "EXPR", NULL, SONDE_OPTION_IGNORED, "the events that end it" },
+	{ "key", OPTION_KEY, "EXPR", NULL, SONDE_OPTION_IGNORED,
 	  "begins and ends with the same value belong together (default: "
 	  "those of a thread)" },
-	{ "by", OPTION_BY, "EXPR", "thread process cpu function line module stack",
+	{ "by", OPTION_BY, "EXPR", "thread process cpu function line module stack", SONDE_OPTION_IGNORED,
 	  "what to count by: thread, process, cpu, or any expression "
 	  "(default: the event's name); of activity and offcpu: the name or "
 	  "number of a thread; of malloc: function, line, module or "
 	  "stack; of locks and offcpu: stack" },
-	{ "nth", OPTION_NTH, "N", NULL,
+	{ "nth", OPTION_NTH, "N", NULL, SONDE_OPTION_IGNORED,
 	  "of blame and critical: not the longest span but the N-th, up to "
 	  "10" },
-	{ "value", OPTION_VALUE, "EXPR", NULL, "what to add up" },
-	{ "explain", OPTION_EXPLAIN, NULL, NULL,
+	{ "value", OPTION_VALUE, "EXPR", NULL, SONDE_OPTION_IGNORED, "what to add up" },
+	{ "explain", OPTION_EXPLAIN, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "of latency: what took the time of the longest spans, by the kernel's "
 	  "events; --value EXPR in place of --begin: how many ns an end ended" },
-	{ "threshold", OPTION_THRESHOLD, "TIME", NULL,
+	{ "threshold", OPTION_THRESHOLD, "TIME", NULL, SONDE_OPTION_IGNORED,
 	  "of latency --explain: all spans that took so long, not the longest "
 	  "ten" },
 	{ .help = "Of code" },
-	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
+	{ "no-names", OPTION_NO_NAMES, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "show addresses, and look for no names" },
 	{ .help = "Of a kernel's trace" },
-	{ "self", OPTION_SELF, NULL, NULL,
+	{ "self", OPTION_SELF, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "show the recorder's own threads, too" },
 	{ .help = "Of your own" },
-	{ "rows", OPTION_ROWS, "FILE", NULL,
+	{ "rows", OPTION_ROWS, "FILE", NULL, SONDE_OPTION_IGNORED,
 	  "of rows: how long the states of the rows took that it declares "
 	  "(default: ~/.config/sonde/rows)" },
-	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_PLUGIN_HELP },
+	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED, SONDE_PLUGIN_HELP },
 	{ .help = "Of what machines shipped" },
-	{ "on", OPTION_ON, "URL", NULL,
+	{ "on", OPTION_ON, "URL", NULL, SONDE_OPTION_IGNORED,
 	  "of that, in place of a TRACE: 'sonde worker' makes it where that is: "
 	  "nats://HOST" },
-	{ "hosts", OPTION_HOSTS, "GLOB", NULL,
+	{ "hosts", OPTION_HOSTS, "GLOB", NULL, SONDE_OPTION_IGNORED,
 	  "only of these machines; several with commas between" },
-	{ "traces", OPTION_TRACES, "GLOB", NULL,
+	{ "traces", OPTION_TRACES, "GLOB", NULL, SONDE_OPTION_IGNORED,
 	  "only recordings of these names; several with commas between" },
 	{ 0 }
 };

@@ -30,23 +30,23 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
 	  "from now on these events: provider:event, with * and ?; may be "
 	  "given several times" },
-	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT,
+	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
 	  "but not these; without -e: all others" },
 	{ "loglevel", OPTION_LOGLEVEL, "LEVEL",
-	  SONDE_LOGLEVEL_NAMES,
+	  SONDE_LOGLEVEL_NAMES, SONDE_OPTION_IGNORED,
 	  "only this level and more urgent ones" },
-	{ "memory", OPTION_MEMORY, "SIZE", NULL,
+	{ "memory", OPTION_MEMORY, "SIZE", NULL, SONDE_OPTION_IGNORED,
 	  "for all rings together; processes that come get theirs of it" },
-	{ "functions", OPTION_FUNCTIONS, "GLOB[@MODULE]", NULL,
+	{ "functions", OPTION_FUNCTIONS, "GLOB[@MODULE]", NULL, SONDE_OPTION_IGNORED,
 	  "from now on the entries and exits of these functions, of a session "
 	  "that was started with some; may be given several times" },
-	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL,
+	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL, SONDE_OPTION_IGNORED,
 	  "but not of these functions" },
-	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, "its status then, as JSON" },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "its status then, as JSON" },
 	{ 0 }
 };
 /* clang-format on */

@@ -254,7 +254,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct sonde_option file_option[] = {
-	{ "file", 'f', "FILE", SONDE_VALUE_FILE,
+	{ "file", 'f', "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "behind NAME: first what this file says, which 'sonde status "
 	  "--as-file' writes" },
 	{ 0 }

@@ -27,8 +27,8 @@ enum form {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
-	{ "as-file", OPTION_AS_FILE, NULL, NULL,
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
+	{ "as-file", OPTION_AS_FILE, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "of NAME: what 'sonde start -f' makes another one of" },
 	{ 0 }
 };

@@ -15,8 +15,8 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option wait_options[] = {
-	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, "what happened, as JSON" },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what happened, as JSON" },
 	{ 0 }
 };
 /* clang-format on */

@@ -52,22 +52,22 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "to", OPTION_TO, "URL", NULL, "where to: file:///DIRECTORY or nats://HOST" },
-	{ "host", OPTION_HOST, "NAME", NULL,
+	{ "to", OPTION_TO, "URL", NULL, SONDE_OPTION_IGNORED, "where to: file:///DIRECTORY or nats://HOST" },
+	{ "host", OPTION_HOST, "NAME", NULL, SONDE_OPTION_IGNORED,
 	  "the machine's name there; default: as the trace says" },
-	{ "compress", OPTION_COMPRESS, NULL, NULL,
+	{ "compress", OPTION_COMPRESS, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "packets go compressed by zstd, and arrive as they were" },
-	{ "rate", OPTION_RATE, "SIZE", NULL,
+	{ "rate", OPTION_RATE, "SIZE", NULL, SONDE_OPTION_IGNORED,
 	  "send so many bytes a second at most, such as 10M" },
-	{ "spool", OPTION_SPOOL, "SIZE", NULL,
+	{ "spool", OPTION_SPOOL, "SIZE", NULL, SONDE_OPTION_IGNORED,
 	  "of a recording with --rotate, remove chunks when they have more "
 	  "than this: those that were shipped first; go on when what it ships "
 	  "to is away" },
-	{ "heartbeat", OPTION_HEARTBEAT, "TIME", NULL,
+	{ "heartbeat", OPTION_HEARTBEAT, "TIME", NULL, SONDE_OPTION_IGNORED,
 	  "say so often that it lives, for 'sonde hosts' (default: 10s; 0: "
 	  "never)" },
-	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, "what was shipped, as JSON" },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what was shipped, as JSON" },
 	{ 0 }
 };
 /* clang-format on */

@@ -15,7 +15,7 @@ static const char usage[] =
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "verbose", 'v', NULL, NULL,
+	{ "verbose", 'v', NULL, NULL, SONDE_OPTION_IGNORED,
 	  "also the environment, and all about clocks" },
 	{ 0 }
 };

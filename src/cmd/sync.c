@@ -33,9 +33,9 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "window", OPTION_WINDOW, "TIME", NULL,
+	{ "window", OPTION_WINDOW, "TIME", NULL, SONDE_OPTION_IGNORED,
 	  "how long a clock is taken to be even (default: 60s)" },
-	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
 	{ 0 }
 };
 /* clang-format on */

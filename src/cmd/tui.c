@@ -31,9 +31,9 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "rows", OPTION_ROWS, "FILE", NULL,
+	{ "rows", OPTION_ROWS, "FILE", NULL, SONDE_OPTION_IGNORED,
 	  "and rows that it declares (default: ~/.config/sonde/rows)" },
-	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_PLUGIN_HELP },
+	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED, SONDE_PLUGIN_HELP },
 	{ 0 }
 };
 /* clang-format on */

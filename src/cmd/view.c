@@ -43,20 +43,20 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "port", OPTION_PORT, "N", NULL,
+	{ "port", OPTION_PORT, "N", NULL, SONDE_OPTION_IGNORED,
 	  "listen on this port of 127.0.0.1 (default: one that is free)" },
-	{ "no-browser", OPTION_NO_BROWSER, NULL, NULL,
+	{ "no-browser", OPTION_NO_BROWSER, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "open no browser, print the address only" },
-	{ "follow", OPTION_FOLLOW, NULL, NULL,
+	{ "follow", OPTION_FOLLOW, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "the trace is still being written: go on showing what comes" },
-	{ "live", OPTION_LIVE, "SESSION", NULL,
+	{ "live", OPTION_LIVE, "SESSION", NULL, SONDE_OPTION_IGNORED,
 	  "the same of the trace that a session writes" },
-	{ "rows", OPTION_ROWS, "FILE", NULL,
+	{ "rows", OPTION_ROWS, "FILE", NULL, SONDE_OPTION_IGNORED,
 	  "and rows that it declares (default: ~/.config/sonde/rows)" },
-	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_PLUGIN_HELP },
-	{ "tsp", OPTION_TSP, NULL, NULL,
+	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED, SONDE_PLUGIN_HELP },
+	{ "tsp", OPTION_TSP, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "speak the Trace Server Protocol as well, and print its address" },
-	{ "allow-origin", OPTION_ALLOW_ORIGIN, "URL", NULL,
+	{ "allow-origin", OPTION_ALLOW_ORIGIN, "URL", NULL, SONDE_OPTION_IGNORED,
 	  "with --tsp: let pages of that origin ask by it, such as "
 	  "http://localhost:3000; may be repeated (default: none)" },
 	{ 0 }

@@ -45,14 +45,14 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "from", OPTION_FROM, "URL", NULL, "where from: nats://HOST" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	{ "from", OPTION_FROM, "URL", NULL, SONDE_OPTION_IGNORED, "where from: nats://HOST" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "where it collects: a new directory, or one of an earlier worker or "
 	  "collect" },
-	{ "threads", OPTION_THREADS, "N", NULL,
+	{ "threads", OPTION_THREADS, "N", NULL, SONDE_OPTION_IGNORED,
 	  "how many CPUs to use (default: all)" },
-	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
-	{ "do", OPTION_DO, NULL, NULL, NULL },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
+	{ "do", OPTION_DO, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
 	{ 0 }
 };
 /* clang-format on */

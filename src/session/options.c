@@ -1112,242 +1112,243 @@ enum option_value {
 
 /* clang-format off */
 #define STACK_OPTION \
-	{ "stack", OPTION_STACK, "[=DEPTH]", NULL, \
+	{ "stack", OPTION_STACK, "[=DEPTH]", NULL, SONDE_OPTION_IGNORED, \
 	  "with each event its call stack, of so many frames of the program at " \
 	  "most (default: 16); of kernel events, the kernel's part, too" }
 /* What is chosen of a program's events, and recorded or counted. */
 #define FILTER_OPTION \
-	{ "filter", OPTION_FILTER, "COND", NULL, \
+	{ "filter", OPTION_FILTER, "COND", NULL, SONDE_OPTION_IGNORED, \
 	  "of the events selected, only those for which this holds" }
 #define EVENT_OPTIONS \
-	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT, \
+	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED, \
 	  "but not these" }, \
 	{ "loglevel", OPTION_LOGLEVEL, "LEVEL", \
-	  SONDE_LOGLEVEL_NAMES, \
+	  SONDE_LOGLEVEL_NAMES, SONDE_OPTION_IGNORED, \
 	  "only this level and more urgent ones" }, \
-	{ "malloc", OPTION_MALLOC, NULL, NULL, \
+	{ "malloc", OPTION_MALLOC, NULL, NULL, SONDE_OPTION_IGNORED, \
 	  "the C library's allocation calls" }, \
-	{ "locks", OPTION_LOCKS, NULL, NULL, \
+	{ "locks", OPTION_LOCKS, NULL, NULL, SONDE_OPTION_IGNORED, \
 	  "mutexes, rwlocks, condition variables" }, \
-	{ "io", OPTION_IO, NULL, NULL, \
+	{ "io", OPTION_IO, NULL, NULL, SONDE_OPTION_IGNORED, \
 	  "calls that read, write, open, accept ... files and sockets" }, \
-	{ "functions", OPTION_FUNCTIONS, "[=GLOB[@MODULE]]", NULL, \
+	{ "functions", OPTION_FUNCTIONS, "[=GLOB[@MODULE]]", NULL, SONDE_OPTION_IGNORED, \
 	  "entries and exits of what was compiled with " \
 	  "-finstrument-functions; with GLOB of any functions that are called " \
 	  "so: the program's own, or of the file MODULE" }
 
 /* Behind --functions. */
 #define FUNCTION_OPTIONS \
-	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL, \
+	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL, SONDE_OPTION_IGNORED, \
 	  "but not of these functions" }, \
-	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL, \
+	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED, \
 	  "nor of calls that are shorter, such as 10us" }, \
-	{ "depth", OPTION_DEPTH, "N", NULL, \
+	{ "depth", OPTION_DEPTH, "N", NULL, SONDE_OPTION_IGNORED, \
 	  "nor of those that are in N others or more" }, \
-	{ "args", OPTION_ARGS, NULL, NULL, \
+	{ "args", OPTION_ARGS, NULL, NULL, SONDE_OPTION_IGNORED, \
 	  "with what these functions are given and return, by their debugging " \
 	  "information" }
 
 const struct sonde_option sonde_record_option_table[] = {
 	{ .help = "What to record" },
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
 	  "events to record: provider:event, with * and ?; may be given "
 	  "several times (default: all); 'http:request if bytes > 1000': under "
 	  "a condition; sdt:provider:name: probes of <sys/sdt.h>" },
 	FILTER_OPTION,
-	{ "pin", OPTION_PIN, "GLOB", SONDE_VALUE_EVENT,
+	{ "pin", OPTION_PIN, "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
 	  "rare and important ones, in rings of their own, so that no others "
 	  "overwrite them or take their room; may be given several times" },
 	EVENT_OPTIONS,
-	{ "log", OPTION_LOG, NULL, NULL,
+	{ "log", OPTION_LOG, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "what a program that is started logs by syslog()" },
 	FUNCTION_OPTIONS,
 	STACK_OPTION,
-	{ "process", 'p', "PID|NAME", NULL,
+	{ "process", 'p', "PID|NAME", NULL, SONDE_OPTION_IGNORED,
 	  "this one, or all of this name; may be given several times" },
-	{ "user", 'u', "USER", NULL, "those of this user" },
-	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR,
+	{ "user", 'u', "USER", NULL, SONDE_OPTION_IGNORED, "those of this user" },
+	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "those in this control group, or below" },
-	{ "container", OPTION_CONTAINER, "ID", NULL,
+	{ "container", OPTION_CONTAINER, "ID", NULL, SONDE_OPTION_IGNORED,
 	  "those in this container: the first digits of its id, as docker ps "
 	  "or sonde ps shows it" },
 	{ .help = "Kernel events (see also: sonde doctor, sonde list -k)" },
-	{ "kernel", 'k', "RULES", SONDE_VALUE_KERNEL,
+	{ "kernel", 'k', "RULES", SONDE_VALUE_KERNEL, SONDE_OPTION_IGNORED,
 	  "such as sched,syscalls or irq:softirq_* or 'syscalls:openat if ret "
 	  "< 0'; of the program and its descendants" },
-	{ "all", 'a', NULL, NULL,
+	{ "all", 'a', NULL, NULL, SONDE_OPTION_IGNORED,
 	  "of the whole machine; without PROGRAM until Ctrl-C" },
-	{ "sample", OPTION_SAMPLE, "[=N]", NULL,
+	{ "sample", OPTION_SAMPLE, "[=N]", NULL, SONDE_OPTION_IGNORED,
 	  "a profile: N times a second (default: 997) which thread runs on each "
 	  "CPU, and its call stack" },
-	{ "until", OPTION_UNTIL, "RULES", SONDE_VALUE_KERNEL,
+	{ "until", OPTION_UNTIL, "RULES", SONDE_VALUE_KERNEL, SONDE_OPTION_IGNORED,
 	  "end the recording when such an event happens; with --mode "
 	  "overwrite: a flight recorder's snapshot" },
-	{ "duration", OPTION_DURATION, "TIME", NULL,
+	{ "duration", OPTION_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED,
 	  "end the recording after 500ms, 10s, 5min, 1h" },
-	{ "when", OPTION_WHEN, "GLOB", SONDE_VALUE_EVENT,
+	{ "when", OPTION_WHEN, "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
 	  "of a session by name: when an event of a program happens ('GLOB if "
 	  "CONDITION': such a one; 'BEGIN..END by KEY > TIME': what takes too "
 	  "long), events are lost (loss), a ring is 'full > N%', or a signal "
 	  "ends a process (signal), do what --do says behind it; may be given "
 	  "several times" },
-	{ "do", OPTION_DO, "ACTION", "snapshot rotate stop notify",
+	{ "do", OPTION_DO, "ACTION", "snapshot rotate stop notify", SONDE_OPTION_IGNORED,
 	  "snapshot (default), rotate, stop, notify (those who sonde wait), or "
 	  "'run COMMAND'" },
 	{ "kernel-source", OPTION_KERNEL_SOURCE, "S",
-	  "auto modules bpf tracefs",
+	  "auto modules bpf tracefs", SONDE_OPTION_IGNORED,
 	  "modules (see: sonde modules), bpf, tracefs, or auto: the best of "
 	  "them (default)" },
-	{ "kernel-memory", OPTION_KERNEL_MEMORY, "SIZE", NULL,
+	{ "kernel-memory", OPTION_KERNEL_MEMORY, "SIZE", NULL, SONDE_OPTION_IGNORED,
 	  "for the kernel's buffers (default: 16M per CPU)" },
-	{ "kernel-strings", OPTION_KERNEL_STRINGS, "N", NULL,
+	{ "kernel-strings", OPTION_KERNEL_STRINGS, "N", NULL, SONDE_OPTION_IGNORED,
 	  "bytes of a system call's strings (default: 256)" },
-	{ "kernel-buffers", OPTION_KERNEL_BUFFERS, "N", NULL,
+	{ "kernel-buffers", OPTION_KERNEL_BUFFERS, "N", NULL, SONDE_OPTION_IGNORED,
 	  "bytes of what it reads and writes (default: 0)" },
-	{ "kernel-returns", OPTION_KERNEL_RETURNS, "N", NULL,
+	{ "kernel-returns", OPTION_KERNEL_RETURNS, "N", NULL, SONDE_OPTION_IGNORED,
 	  "calls of a kretprobe's function that can be in progress (default: "
 	  "two for each thread, 1024 or more)" },
-	{ "kernel-symbols", OPTION_KERNEL_SYMBOLS, NULL, NULL,
+	{ "kernel-symbols", OPTION_KERNEL_SYMBOLS, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "the kernel's functions and their addresses, some 5 MB: for a trace "
 	  "that is read elsewhere, or after a reboot" },
-	{ "self", OPTION_SELF, NULL, NULL,
+	{ "self", OPTION_SELF, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "what the recorder itself does, as well" },
 	{ .help = "Where to" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "the trace (default: ./sonde-YYYYMMDD-HHMMSS)" },
-	{ "memory", OPTION_MEMORY, "SIZE", NULL,
+	{ "memory", OPTION_MEMORY, "SIZE", NULL, SONDE_OPTION_IGNORED,
 	  "for all rings together (default: 64M, less in a small control "
 	  "group)" },
-	{ "arena", OPTION_ARENA, "DIR", SONDE_VALUE_DIR,
+	{ "arena", OPTION_ARENA, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "the program's rings in files there, which sonde recover reads if "
 	  "all of it, and the recorder, was killed" },
-	{ "subbuf", OPTION_SUBBUF, "SIZE", NULL,
+	{ "subbuf", OPTION_SUBBUF, "SIZE", NULL, SONDE_OPTION_IGNORED,
 	  "of one sub-buffer, the limit of a record" },
-	{ "mode", OPTION_MODE, "MODE", "discard overwrite",
+	{ "mode", OPTION_MODE, "MODE", "discard overwrite", SONDE_OPTION_IGNORED,
 	  "discard: write as it comes, and drop what is too much; overwrite: "
 	  "keep the newest in memory, write at the end" },
-	{ "rotate", OPTION_ROTATE, "SIZE|TIME|hand", "64M 1G 10s 1min 1h hand",
+	{ "rotate", OPTION_ROTATE, "SIZE|TIME|hand", "64M 1G 10s 1min 1h hand", SONDE_OPTION_IGNORED,
 	  "the trace in chunks, each a trace by itself: another one after so "
 	  "much of events (64M), after a time (10s, 1h), or when sonde rotate "
 	  "says so (hand); may be given several times" },
-	{ "keep", OPTION_KEEP, "N|SIZE", NULL,
+	{ "keep", OPTION_KEEP, "N|SIZE", NULL, SONDE_OPTION_IGNORED,
 	  "of the chunks, so many or so much: the oldest go first (default: "
 	  "all stay)" },
-	{ "compress", OPTION_COMPRESS, NULL, NULL,
+	{ "compress", OPTION_COMPRESS, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "chunks that have ended, by zstd, when nobody else wants the CPU" },
-	{ "headers", OPTION_HEADERS, "KIND", "auto compact large",
+	{ "headers", OPTION_HEADERS, "KIND", "auto compact large", SONDE_OPTION_IGNORED,
 	  "of records: compact (best for up to 30 events), large, or auto: "
 	  "count the program's events (default)" },
-	{ "ctf", OPTION_CTF, "1.8|2", "1.8 2",
+	{ "ctf", OPTION_CTF, "1.8|2", "1.8 2", SONDE_OPTION_IGNORED,
 	  "version of the format's metadata (default: 1.8)" },
-	{ "read-timer", OPTION_READ_TIMER, "T", NULL,
+	{ "read-timer", OPTION_READ_TIMER, "T", NULL, SONDE_OPTION_IGNORED,
 	  "how often to read the rings (default: adaptive)" },
-	{ "recorder-cpus", OPTION_RECORDER_CPUS, "LIST", NULL,
+	{ "recorder-cpus", OPTION_RECORDER_CPUS, "LIST", NULL, SONDE_OPTION_IGNORED,
 	  "the recorder runs on these CPUs only, such as 0 or 0-2,5" },
-	{ "recorder-priority", OPTION_RECORDER_PRIORITY, "N", NULL,
+	{ "recorder-priority", OPTION_RECORDER_PRIORITY, "N", NULL, SONDE_OPTION_IGNORED,
 	  "it has this priority of SCHED_FIFO, 1 to 99" },
-	{ "realtime", OPTION_REALTIME, NULL, NULL,
+	{ "realtime", OPTION_REALTIME, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "the program touches and locks its rings when it starts" },
 	{ .help = "What to tell" },
-	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
-	{ "verbose", 'v', NULL, NULL, "what is being done" },
-	{ "json", OPTION_JSON, NULL, NULL,
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
+	{ "verbose", 'v', NULL, NULL, SONDE_OPTION_IGNORED, "what is being done" },
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "the summary as one line of JSON, on standard error" },
 	{ 0 }
 };
 
 const struct sonde_option sonde_count_option_table[] = {
 	{ .help = "What to count" },
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
 	  "events to count: provider:event, with * and ?; may be given several "
 	  "times (default: all); 'http:request if bytes > 1000': under a "
 	  "condition; sdt:provider:name: probes of <sys/sdt.h>" },
 	FILTER_OPTION,
 	EVENT_OPTIONS,
 	FUNCTION_OPTIONS,
-	{ "process", 'p', "PID|NAME", NULL,
+	{ "process", 'p', "PID|NAME", NULL, SONDE_OPTION_IGNORED,
 	  "this one, or all of this name; may be given several times" },
-	{ "user", 'u', "USER", NULL, "those of this user" },
-	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR,
+	{ "user", 'u', "USER", NULL, SONDE_OPTION_IGNORED, "those of this user" },
+	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
 	  "those in this control group, or below" },
-	{ "duration", OPTION_DURATION, "TIME", NULL,
+	{ "duration", OPTION_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED,
 	  "end after 500ms, 10s, 5min, 1h" },
 	{ .help = "What to tell" },
-	{ "by", OPTION_BY, "KEY[,KEY]", NULL,
+	{ "by", OPTION_BY, "KEY[,KEY]", NULL, SONDE_OPTION_IGNORED,
 	  "a line for each value of this field or expression, or of both" },
-	{ "value", OPTION_VALUE, "EXPR", NULL, NULL }, /* sonde hist's */
-	{ "by-process", OPTION_BY_PROCESS, NULL, NULL,
+	{ "value", OPTION_VALUE, "EXPR", NULL, SONDE_OPTION_IGNORED, NULL }, /* sonde hist's */
+	{ "by-process", OPTION_BY_PROCESS, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "a line for each program, with the children it forks" },
-	{ "live", OPTION_LIVE, NULL, NULL,
+	{ "live", OPTION_LIVE, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "while it counts, too: drawn anew on a terminal, or one table after "
 	  "the other" },
-	{ "interval", OPTION_INTERVAL, "TIME", NULL,
+	{ "interval", OPTION_INTERVAL, "TIME", NULL, SONDE_OPTION_IGNORED,
 	  "between two tables of --live (default: 1s)" },
-	{ "output", 'o', "FILE", SONDE_VALUE_FILE,
+	{ "output", 'o', "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "write there, not on standard output" },
-	{ "json", OPTION_JSON, NULL, NULL,
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "as JSON; with --live, an object for each table" },
-	{ "quiet", 'q', NULL, NULL, "only the counts, and what went wrong" },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only the counts, and what went wrong" },
 	{ 0 }
 };
 /* What is looked at while it goes on: a session, or what is recorded for that, by
  * options of the view's own, too. */
 #define FOLLOW_OPTIONS(...) \
 	{ .help = "What to record, unless it is a session's" }, \
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, \
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED, \
 	  "events to record: provider:event, with * and ?; may be given several " \
 	  "times (default: all); of a program that is started, " \
 	  "'http:request if bytes > 1000': under a condition" }, \
 	EVENT_OPTIONS, \
 	__VA_ARGS__ \
-	{ "process", 'p', "PID|NAME", NULL, \
+	{ "process", 'p', "PID|NAME", NULL, SONDE_OPTION_IGNORED, \
 	  "this one, or all of this name; may be given several times" }, \
-	{ "user", 'u', "USER", NULL, "those of this user" }, \
-	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR, \
+	{ "user", 'u', "USER", NULL, SONDE_OPTION_IGNORED, "those of this user" }, \
+	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED, \
 	  "those in this control group, or below" }, \
-	{ "container", OPTION_CONTAINER, "ID", NULL, \
+	{ "container", OPTION_CONTAINER, "ID", NULL, SONDE_OPTION_IGNORED, \
 	  "those in this container: the first digits of its id" }, \
-	{ "duration", OPTION_DURATION, "TIME", NULL, \
+	{ "duration", OPTION_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED, \
 	  "end after 500ms, 10s, 5min, 1h" }, \
-	{ "memory", OPTION_MEMORY, "SIZE", NULL, \
+	{ "memory", OPTION_MEMORY, "SIZE", NULL, SONDE_OPTION_IGNORED, \
 	  "for all rings together (default: 64M, less in a small control " \
 	  "group)" }, \
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, \
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED, \
 	  "keep the trace there (default: none is kept)" }, \
 	{ .help = "What to tell" }
 
 const struct sonde_option sonde_live_option_table[] = {
 	{ .help = "What to show" },
-	{ "filter", 'f', "EXPR", NULL,
+	{ "filter", 'f', "EXPR", NULL, SONDE_OPTION_IGNORED,
 	  "of the events recorded, only those for which this holds" },
-	{ "fields", OPTION_COLUMNS, "LIST", NULL,
+	{ "fields", OPTION_COLUMNS, "LIST", NULL, SONDE_OPTION_IGNORED,
 	  "columns, as of sonde print (default: time,cpu,tid,event,payload)" },
-	{ "json", OPTION_JSON, NULL, NULL, "an object for each event" },
-	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "an object for each event" },
+	{ "no-names", OPTION_NO_NAMES, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "addresses of code as numbers alone" },
 	FOLLOW_OPTIONS(STACK_OPTION, ),
-	{ "quiet", 'q', NULL, NULL, "only the events, and what went wrong" },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only the events, and what went wrong" },
 	{ 0 }
 };
 const struct sonde_option sonde_top_option_table[] = {
 	{ .help = "What to show" },
-	{ "filter", 'f', "EXPR", NULL,
+	{ "filter", 'f', "EXPR", NULL, SONDE_OPTION_IGNORED,
 	  "of the events recorded, only those for which this holds" },
-	{ "interval", OPTION_INTERVAL, "TIME", NULL,
+	{ "interval", OPTION_INTERVAL, "TIME", NULL, SONDE_OPTION_IGNORED,
 	  "between two tables, and of their rates (default: 1s)" },
-	{ "once", OPTION_ONCE, NULL, NULL,
+	{ "once", OPTION_ONCE, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "after one interval write the tables, and end" },
-	{ "json", OPTION_JSON, NULL, NULL,
+	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED,
 	  "as JSON, an object for each interval" },
 	FOLLOW_OPTIONS(),
-	{ "quiet", 'q', NULL, NULL, "only the tables, and what went wrong" },
+	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only the tables, and what went wrong" },
 	{ 0 }
 };
 /* clang-format on */
 
 /* --help, of which the table says nothing: it is every command's. */
-static const struct sonde_option help_option = { "help", 'h', NULL, NULL,
-						 NULL };
+static const struct sonde_option help_option = {
+	"help", 'h', NULL, NULL, SONDE_OPTION_IGNORED, NULL
+};
 
 static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	['o'] = apply_output,
