@@ -69,4 +69,19 @@ struct sonde_option {
 
 #define SONDE_OPTION_IS_LETTER(id) ((id) > 0 && (id) < 256)
 
+/* Puts it where it goes in `words`; `value` NULL: it has none. 0, or what its
+ * function says. */
+int sonde_option_give(const struct sonde_option *option, void *words,
+		      const char *value);
+
+/* Whether it was, as can be seen there. */
+bool sonde_option_is_given(const struct sonde_option *option,
+			   const void *words);
+
+/* The option of the table that this word is: "--name", "--name=value", "-n" or
+ * "-nvalue"; NULL: none. *ret_value: the value that is in the word, or NULL. */
+const struct sonde_option *sonde_option_find(const struct sonde_option *table,
+					     const char *word,
+					     const char **ret_value);
+
 #endif /* BASE_OPTION_H */

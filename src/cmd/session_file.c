@@ -20,31 +20,6 @@
 #include "sys/textfile.h"
 #include "types/select.h"
 
-/* The option that the word is; NULL: it is none, or has its value in it, which
- * is then told by *ret_whole. */
-static const struct sonde_option *option_of(const char *word, bool *ret_whole)
-{
-	const struct sonde_option *option = sonde_record_option_table;
-	size_t length = strcspn(word, "=");
-
-	for (; option->name || option->help; option++) {
-		if (!option->name)
-			continue;
-		if (SONDE_OPTION_IS_LETTER(option->id) && word[0] == '-' &&
-		    word[1] == option->id) {
-			*ret_whole = word[2];
-			return option;
-		}
-		if (!strncmp(word, "--", 2) &&
-		    strlen(option->name) + 2 == length &&
-		    !strncmp(word + 2, option->name, length - 2)) {
-			*ret_whole = word[length];
-			return option;
-		}
-	}
-	return NULL;
-}
-
 /* Told as it is now, or not at all. */
 static bool is_changeable(const struct sonde_option *option)
 {
@@ -66,9 +41,10 @@ static void file_put_words(struct sonde_json *json,
 	for (size_t i = 0;
 	     (word = sonde_session_document_word(document, "options", i));
 	     i++) {
-		bool whole = false;
-		const struct sonde_option *option = option_of(word, &whole);
-		bool has_value = option && option->value && !whole;
+		const char *value;
+		const struct sonde_option *option = sonde_option_find(
+			sonde_record_option_table, word, &value);
+		bool has_value = option && option->value && !value;
 
 		i += has_value;
 		/* Behind a "--" there would be no options any more. */

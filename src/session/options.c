@@ -73,16 +73,20 @@ static int add_rule(struct parse *parse, char sign, const char *glob)
 					parse->error, parse->error_size);
 }
 
-static int apply_output(struct parse *parse, const char *value)
+static int apply_output(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	if (!*value)
 		return fail(parse, "--output needs the name of a directory");
 	parse->options->output = value;
 	return 0;
 }
 
-static int apply_arena(struct parse *parse, const char *value)
+static int apply_arena(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	if (!*value)
 		return fail(parse, "--arena needs the name of a directory");
 	parse->options->arena = value;
@@ -174,8 +178,9 @@ static int add_site_rule(struct parse *parse, const char *value)
 	return add_rule(parse, '+', glob);
 }
 
-static int apply_event(struct parse *parse, const char *value)
+static int apply_event(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	char glob[SONDE_GLOB_MAX];
 	const char *text;
 	int rc = split_condition(parse, value, glob, &text);
@@ -189,8 +194,9 @@ static int apply_event(struct parse *parse, const char *value)
 		      add_rule(parse, '+', glob);
 }
 
-static int apply_filter(struct parse *parse, const char *value)
+static int apply_filter(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_session_config *session = &parse->options->session;
 	int rc = check_condition(parse, "--filter", value);
 
@@ -215,42 +221,41 @@ static int check_shown(struct parse *parse, const char *what, const char *value)
 }
 
 /* Of the events that are recorded, those that are shown. */
-static int apply_shown_filter(struct parse *parse, const char *value)
+static int apply_shown_filter(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	int rc = check_shown(parse, "--filter", value);
 
 	parse->options->shown_filter = value;
 	return rc ? rc : check_condition(parse, "--filter", value);
 }
 
-static int apply_columns(struct parse *parse, const char *value)
+static int apply_columns(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	parse->options->columns = value;
 	return check_shown(parse, "--fields", value);
 }
 
-static int apply_no_names(struct parse *parse, const char *value)
-{
-	(void)value;
-	parse->options->no_names = true;
-	return 0;
-}
-
-static int apply_exclude(struct parse *parse, const char *value)
+static int apply_exclude(void *parse, const char *value)
 {
 	return add_rule(parse, '-', value);
 }
 
-static int apply_pin(struct parse *parse, const char *value)
+static int apply_pin(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_session_config *session = &parse->options->session;
 
 	return sonde_session_rules_add(session->pins, &session->pins_size, '+',
 				       value, parse->error, parse->error_size);
 }
 
-static int apply_loglevel(struct parse *parse, const char *value)
+static int apply_loglevel(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	if (sonde_parse_loglevel(value, &parse->options->session.loglevel))
 		return fail(parse,
 			    "--loglevel %s: not a level; use emerg, alert, "
@@ -260,8 +265,10 @@ static int apply_loglevel(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_mode(struct parse *parse, const char *value)
+static int apply_mode(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	if (!strcmp(value, "discard"))
 		parse->options->session.mode = SONDE_DISCARD;
 	else if (!strcmp(value, "overwrite"))
@@ -274,8 +281,9 @@ static int apply_mode(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_rotate(struct parse *parse, const char *value)
+static int apply_rotate(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_session_config *session = &parse->options->session;
 	uint64_t number = 0;
 	bool has_unit = value[strspn(value, "0123456789")];
@@ -299,8 +307,9 @@ static int apply_rotate(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_keep(struct parse *parse, const char *value)
+static int apply_keep(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_session_config *session = &parse->options->session;
 	uint64_t number;
 
@@ -321,8 +330,10 @@ static int apply_keep(struct parse *parse, const char *value)
 		    value);
 }
 
-static int apply_compress(struct parse *parse, const char *value)
+static int apply_compress(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	(void)value;
 	if (!sonde_ctf_can_pack())
 		return fail(parse, "--compress: this build can't compress: it "
@@ -331,8 +342,10 @@ static int apply_compress(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_headers(struct parse *parse, const char *value)
+static int apply_headers(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	if (!strcmp(value, "auto"))
 		parse->options->session.headers = SONDE_HEADERS_AUTO;
 	else if (!strcmp(value, "compact"))
@@ -347,8 +360,10 @@ static int apply_headers(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_ctf(struct parse *parse, const char *value)
+static int apply_ctf(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	if (!strcmp(value, "1.8"))
 		parse->options->session.ctf_version = SONDE_CTF_1_8;
 	else if (!strcmp(value, "2"))
@@ -379,15 +394,18 @@ static int parse_memory(struct parse *parse, const char *name,
 	return 0;
 }
 
-static int apply_memory(struct parse *parse, const char *value)
+static int apply_memory(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	parse->options->memory_given = true;
 	return parse_memory(parse, "memory", value,
 			    &parse->options->session.memory_bytes);
 }
 
-static int apply_subbuf(struct parse *parse, const char *value)
+static int apply_subbuf(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	uint64_t bytes;
 	char low[32];
 	char high[32];
@@ -406,8 +424,9 @@ static int apply_subbuf(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_recorder_cpus(struct parse *parse, const char *value)
+static int apply_recorder_cpus(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	uint64_t *cpus = parse->options->session.recorder_cpus;
 	const char *at = value;
 	uint32_t first = 0;
@@ -425,8 +444,9 @@ static int apply_recorder_cpus(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_recorder_priority(struct parse *parse, const char *value)
+static int apply_recorder_priority(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	uint64_t priority;
 
 	if (!sonde_number_parse(value, SONDE_PRIORITY_MAX, &priority) ||
@@ -439,15 +459,9 @@ static int apply_recorder_priority(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_realtime(struct parse *parse, const char *value)
+static int apply_read_timer(void *ctx, const char *value)
 {
-	(void)value;
-	parse->options->session.is_realtime = true;
-	return 0;
-}
-
-static int apply_read_timer(struct parse *parse, const char *value)
-{
+	struct parse *parse = ctx;
 	uint64_t us;
 
 	if (sonde_number_parse_time_us(value, &us) ||
@@ -462,29 +476,36 @@ static int apply_read_timer(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_malloc(struct parse *parse, const char *value)
+static int apply_malloc(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	(void)value;
 	parse->options->hooks |= SONDE_RECORD_MALLOC;
 	return 0;
 }
 
-static int apply_io(struct parse *parse, const char *value)
+static int apply_io(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	(void)value;
 	parse->options->hooks |= SONDE_RECORD_IO;
 	return 0;
 }
 
-static int apply_log(struct parse *parse, const char *value)
+static int apply_log(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	(void)value;
 	parse->options->hooks |= SONDE_RECORD_LOG;
 	return 0;
 }
 
-static int apply_stack(struct parse *parse, const char *value)
+static int apply_stack(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	uint64_t depth = SONDE_STACKS_DEPTH_DEFAULT;
 
 	if (value &&
@@ -497,8 +518,10 @@ static int apply_stack(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_locks(struct parse *parse, const char *value)
+static int apply_locks(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	(void)value;
 	parse->options->hooks |= SONDE_RECORD_LOCKS;
 	return 0;
@@ -533,8 +556,9 @@ static const char *word_with_stars(struct parse *parse)
 	return word;
 }
 
-static int apply_functions(struct parse *parse, const char *value)
+static int apply_functions(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_record_options *options = parse->options;
 
 	if (!value)
@@ -553,21 +577,17 @@ static int apply_functions(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_not(struct parse *parse, const char *value)
+static int apply_not(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	return add_glob(parse, "not", value, parse->options->nots,
 			&parse->options->nr_nots);
 }
 
-static int apply_args(struct parse *parse, const char *value)
+static int apply_min_duration(void *ctx, const char *value)
 {
-	(void)value;
-	parse->options->functions_args = true;
-	return 0;
-}
-
-static int apply_min_duration(struct parse *parse, const char *value)
-{
+	struct parse *parse = ctx;
 	int64_t ns;
 
 	/* A bare number would be nanoseconds. */
@@ -581,8 +601,9 @@ static int apply_min_duration(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_depth(struct parse *parse, const char *value)
+static int apply_depth(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	uint64_t depth = 0;
 
 	if (!sonde_number_parse(value, SONDE_SHADOW_CALLS, &depth) || !depth)
@@ -614,15 +635,18 @@ static int add_rules(struct parse *parse, struct sonde_source_rules *rules,
 
 static struct sonde_source_rules kernel_rules;
 
-static int apply_kernel(struct parse *parse, const char *value)
+static int apply_kernel(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	return add_rules(parse, &kernel_rules,
 			 &parse->options->session.kernel.rules, value);
 }
 
 /* Samples are the kernel's events, with or without others. */
-static int apply_sample(struct parse *parse, const char *value)
+static int apply_sample(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_session_kernel_config *kernel =
 		&parse->options->session.kernel;
 	uint64_t hz = SAMPLE_HZ;
@@ -639,8 +663,10 @@ static int apply_sample(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_until(struct parse *parse, const char *value)
+static int apply_until(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	static struct sonde_source_rules rules;
 
 	return add_rules(parse, &rules, &parse->options->session.kernel.until,
@@ -751,8 +777,9 @@ static int parse_when(struct parse *parse,
 		       0;
 }
 
-static int apply_when(struct parse *parse, const char *value)
+static int apply_when(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_session_config *session = &parse->options->session;
 	struct sonde_session_trigger *trigger =
 		&session->triggers[session->nr_triggers];
@@ -781,8 +808,9 @@ static int apply_when(struct parse *parse, const char *value)
 	return rc;
 }
 
-static int apply_do(struct parse *parse, const char *value)
+static int apply_do(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	static const enum sonde_trigger_action others[] = {
 		SONDE_DO_SNAPSHOT,
 		SONDE_DO_STOP,
@@ -814,29 +842,10 @@ static int apply_do(struct parse *parse, const char *value)
 		    value);
 }
 
-static int apply_all(struct parse *parse, const char *value)
+static int apply_kernel_source(void *ctx, const char *value)
 {
-	(void)value;
-	parse->options->session.kernel.whole_machine = true;
-	return 0;
-}
+	struct parse *parse = ctx;
 
-static int apply_symbols(struct parse *parse, const char *value)
-{
-	(void)value;
-	parse->options->session.kernel.symbols = true;
-	return 0;
-}
-
-static int apply_self(struct parse *parse, const char *value)
-{
-	(void)value;
-	parse->options->session.kernel.self = true;
-	return 0;
-}
-
-static int apply_kernel_source(struct parse *parse, const char *value)
-{
 	if (!strcmp(value, "auto"))
 		parse->options->session.kernel.source = SONDE_SOURCE_AUTO;
 	else if (!strcmp(value, "tracefs"))
@@ -853,8 +862,10 @@ static int apply_kernel_source(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_kernel_memory(struct parse *parse, const char *value)
+static int apply_kernel_memory(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	return parse_memory(parse, "kernel-memory", value,
 			    &parse->options->session.kernel.memory_bytes);
 }
@@ -872,20 +883,25 @@ static int parse_bytes(struct parse *parse, const char *name, const char *value,
 	return 0;
 }
 
-static int apply_strings(struct parse *parse, const char *value)
+static int apply_strings(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	return parse_bytes(parse, "kernel-strings", value,
 			   &parse->options->session.kernel.string_bytes);
 }
 
-static int apply_buffers(struct parse *parse, const char *value)
+static int apply_buffers(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
+
 	return parse_bytes(parse, "kernel-buffers", value,
 			   &parse->options->session.kernel.buffer_bytes);
 }
 
-static int apply_returns(struct parse *parse, const char *value)
+static int apply_returns(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	uint64_t nr;
 
 	if (sonde_number_parse_size(value, &nr) || !nr ||
@@ -909,38 +925,43 @@ static int add_word(struct parse *parse, const char *option, const char *value,
 	return 0;
 }
 
-static int apply_process(struct parse *parse, const char *value)
+static int apply_process(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_attach_options *attach = &parse->options->session.attach;
 
 	return add_word(parse, "-p", value, attach->whom, &attach->nr_whom);
 }
 
-static int apply_user(struct parse *parse, const char *value)
+static int apply_user(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_attach_options *attach = &parse->options->session.attach;
 
 	return add_word(parse, "-u", value, attach->users, &attach->nr_users);
 }
 
-static int apply_cgroup(struct parse *parse, const char *value)
+static int apply_cgroup(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_attach_options *attach = &parse->options->session.attach;
 
 	return add_word(parse, "--cgroup", value, attach->cgroups,
 			&attach->nr_cgroups);
 }
 
-static int apply_container(struct parse *parse, const char *value)
+static int apply_container(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_attach_options *attach = &parse->options->session.attach;
 
 	return add_word(parse, "--container", value, attach->containers,
 			&attach->nr_containers);
 }
 
-static int apply_duration(struct parse *parse, const char *value)
+static int apply_duration(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	uint64_t us;
 
 	/* Here a bare number would hardly mean microseconds. */
@@ -955,50 +976,9 @@ static int apply_duration(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_quiet(struct parse *parse, const char *value)
+static int apply_value(void *ctx, const char *value)
 {
-	(void)value;
-	parse->options->quiet = true;
-	return 0;
-}
-
-static int apply_verbose(struct parse *parse, const char *value)
-{
-	(void)value;
-	parse->options->verbose = true;
-	return 0;
-}
-
-static int apply_json(struct parse *parse, const char *value)
-{
-	(void)value;
-	parse->options->json = true;
-	return 0;
-}
-
-static int apply_help(struct parse *parse, const char *value)
-{
-	(void)value;
-	parse->options->help = true;
-	return 0;
-}
-
-static int apply_live(struct parse *parse, const char *value)
-{
-	(void)value;
-	parse->options->live = true;
-	return 0;
-}
-
-static int apply_by_process(struct parse *parse, const char *value)
-{
-	(void)value;
-	parse->options->by_process = true;
-	return 0;
-}
-
-static int apply_value(struct parse *parse, const char *value)
-{
+	struct parse *parse = ctx;
 	int rc = check_condition(parse, "the value", value);
 
 	parse->options->session.tally.value = value;
@@ -1006,8 +986,9 @@ static int apply_value(struct parse *parse, const char *value)
 	return rc;
 }
 
-static int apply_by(struct parse *parse, const char *value)
+static int apply_by(void *ctx, const char *value)
 {
+	struct parse *parse = ctx;
 	struct sonde_session_tally *tally = &parse->options->session.tally;
 	char *by = parse->options->by;
 	int rc = 0;
@@ -1033,15 +1014,9 @@ static int apply_by(struct parse *parse, const char *value)
 	return rc;
 }
 
-static int apply_once(struct parse *parse, const char *value)
+static int apply_interval(void *ctx, const char *value)
 {
-	(void)value;
-	parse->options->once = true;
-	return 0;
-}
-
-static int apply_interval(struct parse *parse, const char *value)
-{
+	struct parse *parse = ctx;
 	uint64_t us;
 
 	if (!value[strspn(value, "0123456789")] ||
@@ -1056,387 +1031,269 @@ static int apply_interval(struct parse *parse, const char *value)
 	return 0;
 }
 
-enum option_value {
-	OPTION_FILTER = 256,
-	OPTION_EXCLUDE,
-	OPTION_PIN,
-	OPTION_LOGLEVEL,
-	OPTION_MALLOC,
-	OPTION_LOCKS,
-	OPTION_IO,
-	OPTION_LOG,
-	OPTION_FUNCTIONS,
-	OPTION_ARGS,
-	OPTION_NOT,
-	OPTION_MIN_DURATION,
-	OPTION_DEPTH,
-	OPTION_STACK,
-	OPTION_SAMPLE,
-	OPTION_CGROUP,
-	OPTION_CONTAINER,
-	OPTION_UNTIL,
-	OPTION_DURATION,
-	OPTION_WHEN,
-	OPTION_DO,
-	OPTION_KERNEL_SOURCE,
-	OPTION_KERNEL_MEMORY,
-	OPTION_KERNEL_STRINGS,
-	OPTION_KERNEL_BUFFERS,
-	OPTION_KERNEL_RETURNS,
-	OPTION_KERNEL_SYMBOLS,
-	OPTION_SELF,
-	OPTION_MEMORY,
-	OPTION_ARENA,
-	OPTION_SUBBUF,
-	OPTION_MODE,
-	OPTION_ROTATE,
-	OPTION_KEEP,
-	OPTION_COMPRESS,
-	OPTION_HEADERS,
-	OPTION_CTF,
-	OPTION_READ_TIMER,
-	OPTION_RECORDER_CPUS,
-	OPTION_RECORDER_PRIORITY,
-	OPTION_REALTIME,
-	OPTION_JSON,
-	OPTION_LIVE,
-	OPTION_INTERVAL,
-	OPTION_BY_PROCESS,
-	OPTION_BY,
-	OPTION_VALUE,
-	OPTION_COLUMNS,
-	OPTION_NO_NAMES,
-	OPTION_ONCE,
-	OPTIONS_END,
-};
-
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct sonde_record_options, member)
+#define BY(function) SONDE_OPTION_BY(function) /* its words: struct parse */
 #define STACK_OPTION \
-	{ "stack", OPTION_STACK, "[=DEPTH]", NULL, SONDE_OPTION_IGNORED, \
+	{ "stack", 0, "[=DEPTH]", NULL, BY(apply_stack), \
 	  "with each event its call stack, of so many frames of the program at " \
 	  "most (default: 16); of kernel events, the kernel's part, too" }
 /* What is chosen of a program's events, and recorded or counted. */
 #define FILTER_OPTION \
-	{ "filter", OPTION_FILTER, "COND", NULL, SONDE_OPTION_IGNORED, \
+	{ "filter", 0, "COND", NULL, BY(apply_filter), \
 	  "of the events selected, only those for which this holds" }
 #define EVENT_OPTIONS \
-	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED, \
+	{ "exclude", 0, "GLOB", SONDE_VALUE_EVENT, BY(apply_exclude), \
 	  "but not these" }, \
-	{ "loglevel", OPTION_LOGLEVEL, "LEVEL", \
-	  SONDE_LOGLEVEL_NAMES, SONDE_OPTION_IGNORED, \
+	{ "loglevel", 0, "LEVEL", \
+	  SONDE_LOGLEVEL_NAMES, BY(apply_loglevel), \
 	  "only this level and more urgent ones" }, \
-	{ "malloc", OPTION_MALLOC, NULL, NULL, SONDE_OPTION_IGNORED, \
+	{ "malloc", 0, NULL, NULL, BY(apply_malloc), \
 	  "the C library's allocation calls" }, \
-	{ "locks", OPTION_LOCKS, NULL, NULL, SONDE_OPTION_IGNORED, \
+	{ "locks", 0, NULL, NULL, BY(apply_locks), \
 	  "mutexes, rwlocks, condition variables" }, \
-	{ "io", OPTION_IO, NULL, NULL, SONDE_OPTION_IGNORED, \
+	{ "io", 0, NULL, NULL, BY(apply_io), \
 	  "calls that read, write, open, accept ... files and sockets" }, \
-	{ "functions", OPTION_FUNCTIONS, "[=GLOB[@MODULE]]", NULL, SONDE_OPTION_IGNORED, \
+	{ "functions", 0, "[=GLOB[@MODULE]]", NULL, BY(apply_functions), \
 	  "entries and exits of what was compiled with " \
 	  "-finstrument-functions; with GLOB of any functions that are called " \
 	  "so: the program's own, or of the file MODULE" }
 
 /* Behind --functions. */
 #define FUNCTION_OPTIONS \
-	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL, SONDE_OPTION_IGNORED, \
+	{ "not", 0, "GLOB[@MODULE]", NULL, BY(apply_not), \
 	  "but not of these functions" }, \
-	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED, \
+	{ "min-duration", 0, "TIME", NULL, BY(apply_min_duration), \
 	  "nor of calls that are shorter, such as 10us" }, \
-	{ "depth", OPTION_DEPTH, "N", NULL, SONDE_OPTION_IGNORED, \
+	{ "depth", 0, "N", NULL, BY(apply_depth), \
 	  "nor of those that are in N others or more" }, \
-	{ "args", OPTION_ARGS, NULL, NULL, SONDE_OPTION_IGNORED, \
+	{ "args", 0, NULL, NULL, TO(functions_args), \
 	  "with what these functions are given and return, by their debugging " \
 	  "information" }
 
 const struct sonde_option sonde_record_option_table[] = {
 	{ .help = "What to record" },
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, BY(apply_event),
 	  "events to record: provider:event, with * and ?; may be given "
 	  "several times (default: all); 'http:request if bytes > 1000': under "
 	  "a condition; sdt:provider:name: probes of <sys/sdt.h>" },
 	FILTER_OPTION,
-	{ "pin", OPTION_PIN, "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
+	{ "pin", 0, "GLOB", SONDE_VALUE_EVENT, BY(apply_pin),
 	  "rare and important ones, in rings of their own, so that no others "
 	  "overwrite them or take their room; may be given several times" },
 	EVENT_OPTIONS,
-	{ "log", OPTION_LOG, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "log", 0, NULL, NULL, BY(apply_log),
 	  "what a program that is started logs by syslog()" },
 	FUNCTION_OPTIONS,
 	STACK_OPTION,
-	{ "process", 'p', "PID|NAME", NULL, SONDE_OPTION_IGNORED,
+	{ "process", 'p', "PID|NAME", NULL, BY(apply_process),
 	  "this one, or all of this name; may be given several times" },
-	{ "user", 'u', "USER", NULL, SONDE_OPTION_IGNORED, "those of this user" },
-	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "user", 'u', "USER", NULL, BY(apply_user), "those of this user" },
+	{ "cgroup", 0, "PATH", SONDE_VALUE_DIR, BY(apply_cgroup),
 	  "those in this control group, or below" },
-	{ "container", OPTION_CONTAINER, "ID", NULL, SONDE_OPTION_IGNORED,
+	{ "container", 0, "ID", NULL, BY(apply_container),
 	  "those in this container: the first digits of its id, as docker ps "
 	  "or sonde ps shows it" },
 	{ .help = "Kernel events (see also: sonde doctor, sonde list -k)" },
-	{ "kernel", 'k', "RULES", SONDE_VALUE_KERNEL, SONDE_OPTION_IGNORED,
+	{ "kernel", 'k', "RULES", SONDE_VALUE_KERNEL, BY(apply_kernel),
 	  "such as sched,syscalls or irq:softirq_* or 'syscalls:openat if ret "
 	  "< 0'; of the program and its descendants" },
-	{ "all", 'a', NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "all", 'a', NULL, NULL, TO(session.kernel.whole_machine),
 	  "of the whole machine; without PROGRAM until Ctrl-C" },
-	{ "sample", OPTION_SAMPLE, "[=N]", NULL, SONDE_OPTION_IGNORED,
+	{ "sample", 0, "[=N]", NULL, BY(apply_sample),
 	  "a profile: N times a second (default: 997) which thread runs on each "
 	  "CPU, and its call stack" },
-	{ "until", OPTION_UNTIL, "RULES", SONDE_VALUE_KERNEL, SONDE_OPTION_IGNORED,
+	{ "until", 0, "RULES", SONDE_VALUE_KERNEL, BY(apply_until),
 	  "end the recording when such an event happens; with --mode "
 	  "overwrite: a flight recorder's snapshot" },
-	{ "duration", OPTION_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "duration", 0, "TIME", NULL, BY(apply_duration),
 	  "end the recording after 500ms, 10s, 5min, 1h" },
-	{ "when", OPTION_WHEN, "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
+	{ "when", 0, "GLOB", SONDE_VALUE_EVENT, BY(apply_when),
 	  "of a session by name: when an event of a program happens ('GLOB if "
 	  "CONDITION': such a one; 'BEGIN..END by KEY > TIME': what takes too "
 	  "long), events are lost (loss), a ring is 'full > N%', or a signal "
 	  "ends a process (signal), do what --do says behind it; may be given "
 	  "several times" },
-	{ "do", OPTION_DO, "ACTION", "snapshot rotate stop notify", SONDE_OPTION_IGNORED,
+	{ "do", 0, "ACTION", "snapshot rotate stop notify", BY(apply_do),
 	  "snapshot (default), rotate, stop, notify (those who sonde wait), or "
 	  "'run COMMAND'" },
-	{ "kernel-source", OPTION_KERNEL_SOURCE, "S",
-	  "auto modules bpf tracefs", SONDE_OPTION_IGNORED,
+	{ "kernel-source", 0, "S",
+	  "auto modules bpf tracefs", BY(apply_kernel_source),
 	  "modules (see: sonde modules), bpf, tracefs, or auto: the best of "
 	  "them (default)" },
-	{ "kernel-memory", OPTION_KERNEL_MEMORY, "SIZE", NULL, SONDE_OPTION_IGNORED,
+	{ "kernel-memory", 0, "SIZE", NULL, BY(apply_kernel_memory),
 	  "for the kernel's buffers (default: 16M per CPU)" },
-	{ "kernel-strings", OPTION_KERNEL_STRINGS, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "kernel-strings", 0, "N", NULL, BY(apply_strings),
 	  "bytes of a system call's strings (default: 256)" },
-	{ "kernel-buffers", OPTION_KERNEL_BUFFERS, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "kernel-buffers", 0, "N", NULL, BY(apply_buffers),
 	  "bytes of what it reads and writes (default: 0)" },
-	{ "kernel-returns", OPTION_KERNEL_RETURNS, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "kernel-returns", 0, "N", NULL, BY(apply_returns),
 	  "calls of a kretprobe's function that can be in progress (default: "
 	  "two for each thread, 1024 or more)" },
-	{ "kernel-symbols", OPTION_KERNEL_SYMBOLS, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "kernel-symbols", 0, NULL, NULL, TO(session.kernel.symbols),
 	  "the kernel's functions and their addresses, some 5 MB: for a trace "
 	  "that is read elsewhere, or after a reboot" },
-	{ "self", OPTION_SELF, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "self", 0, NULL, NULL, TO(session.kernel.self),
 	  "what the recorder itself does, as well" },
 	{ .help = "Where to" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, BY(apply_output),
 	  "the trace (default: ./sonde-YYYYMMDD-HHMMSS)" },
-	{ "memory", OPTION_MEMORY, "SIZE", NULL, SONDE_OPTION_IGNORED,
+	{ "memory", 0, "SIZE", NULL, BY(apply_memory),
 	  "for all rings together (default: 64M, less in a small control "
 	  "group)" },
-	{ "arena", OPTION_ARENA, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "arena", 0, "DIR", SONDE_VALUE_DIR, BY(apply_arena),
 	  "the program's rings in files there, which sonde recover reads if "
 	  "all of it, and the recorder, was killed" },
-	{ "subbuf", OPTION_SUBBUF, "SIZE", NULL, SONDE_OPTION_IGNORED,
+	{ "subbuf", 0, "SIZE", NULL, BY(apply_subbuf),
 	  "of one sub-buffer, the limit of a record" },
-	{ "mode", OPTION_MODE, "MODE", "discard overwrite", SONDE_OPTION_IGNORED,
+	{ "mode", 0, "MODE", "discard overwrite", BY(apply_mode),
 	  "discard: write as it comes, and drop what is too much; overwrite: "
 	  "keep the newest in memory, write at the end" },
-	{ "rotate", OPTION_ROTATE, "SIZE|TIME|hand", "64M 1G 10s 1min 1h hand", SONDE_OPTION_IGNORED,
+	{ "rotate", 0, "SIZE|TIME|hand", "64M 1G 10s 1min 1h hand", BY(apply_rotate),
 	  "the trace in chunks, each a trace by itself: another one after so "
 	  "much of events (64M), after a time (10s, 1h), or when sonde rotate "
 	  "says so (hand); may be given several times" },
-	{ "keep", OPTION_KEEP, "N|SIZE", NULL, SONDE_OPTION_IGNORED,
+	{ "keep", 0, "N|SIZE", NULL, BY(apply_keep),
 	  "of the chunks, so many or so much: the oldest go first (default: "
 	  "all stay)" },
-	{ "compress", OPTION_COMPRESS, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "compress", 0, NULL, NULL, BY(apply_compress),
 	  "chunks that have ended, by zstd, when nobody else wants the CPU" },
-	{ "headers", OPTION_HEADERS, "KIND", "auto compact large", SONDE_OPTION_IGNORED,
+	{ "headers", 0, "KIND", "auto compact large", BY(apply_headers),
 	  "of records: compact (best for up to 30 events), large, or auto: "
 	  "count the program's events (default)" },
-	{ "ctf", OPTION_CTF, "1.8|2", "1.8 2", SONDE_OPTION_IGNORED,
+	{ "ctf", 0, "1.8|2", "1.8 2", BY(apply_ctf),
 	  "version of the format's metadata (default: 1.8)" },
-	{ "read-timer", OPTION_READ_TIMER, "T", NULL, SONDE_OPTION_IGNORED,
+	{ "read-timer", 0, "T", NULL, BY(apply_read_timer),
 	  "how often to read the rings (default: adaptive)" },
-	{ "recorder-cpus", OPTION_RECORDER_CPUS, "LIST", NULL, SONDE_OPTION_IGNORED,
+	{ "recorder-cpus", 0, "LIST", NULL, BY(apply_recorder_cpus),
 	  "the recorder runs on these CPUs only, such as 0 or 0-2,5" },
-	{ "recorder-priority", OPTION_RECORDER_PRIORITY, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "recorder-priority", 0, "N", NULL, BY(apply_recorder_priority),
 	  "it has this priority of SCHED_FIFO, 1 to 99" },
-	{ "realtime", OPTION_REALTIME, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "realtime", 0, NULL, NULL, TO(session.is_realtime),
 	  "the program touches and locks its rings when it starts" },
 	{ .help = "What to tell" },
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "verbose", 'v', NULL, NULL, SONDE_OPTION_IGNORED, "what is being done" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "verbose", 'v', NULL, NULL, TO(verbose), "what is being done" },
+	{ "json", 0, NULL, NULL, TO(json),
 	  "the summary as one line of JSON, on standard error" },
 	{ 0 }
 };
 
 const struct sonde_option sonde_count_option_table[] = {
 	{ .help = "What to count" },
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, BY(apply_event),
 	  "events to count: provider:event, with * and ?; may be given several "
 	  "times (default: all); 'http:request if bytes > 1000': under a "
 	  "condition; sdt:provider:name: probes of <sys/sdt.h>" },
 	FILTER_OPTION,
 	EVENT_OPTIONS,
 	FUNCTION_OPTIONS,
-	{ "process", 'p', "PID|NAME", NULL, SONDE_OPTION_IGNORED,
+	{ "process", 'p', "PID|NAME", NULL, BY(apply_process),
 	  "this one, or all of this name; may be given several times" },
-	{ "user", 'u', "USER", NULL, SONDE_OPTION_IGNORED, "those of this user" },
-	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "user", 'u', "USER", NULL, BY(apply_user), "those of this user" },
+	{ "cgroup", 0, "PATH", SONDE_VALUE_DIR, BY(apply_cgroup),
 	  "those in this control group, or below" },
-	{ "duration", OPTION_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "duration", 0, "TIME", NULL, BY(apply_duration),
 	  "end after 500ms, 10s, 5min, 1h" },
 	{ .help = "What to tell" },
-	{ "by", OPTION_BY, "KEY[,KEY]", NULL, SONDE_OPTION_IGNORED,
+	{ "by", 0, "KEY[,KEY]", NULL, BY(apply_by),
 	  "a line for each value of this field or expression, or of both" },
-	{ "value", OPTION_VALUE, "EXPR", NULL, SONDE_OPTION_IGNORED, NULL }, /* sonde hist's */
-	{ "by-process", OPTION_BY_PROCESS, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "value", 0, "EXPR", NULL, BY(apply_value), NULL }, /* sonde hist's */
+	{ "by-process", 0, NULL, NULL, TO(by_process),
 	  "a line for each program, with the children it forks" },
-	{ "live", OPTION_LIVE, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "live", 0, NULL, NULL, TO(live),
 	  "while it counts, too: drawn anew on a terminal, or one table after "
 	  "the other" },
-	{ "interval", OPTION_INTERVAL, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "interval", 0, "TIME", NULL, BY(apply_interval),
 	  "between two tables of --live (default: 1s)" },
-	{ "output", 'o', "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
+	{ "output", 'o', "FILE", SONDE_VALUE_FILE, BY(apply_output),
 	  "write there, not on standard output" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "json", 0, NULL, NULL, TO(json),
 	  "as JSON; with --live, an object for each table" },
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only the counts, and what went wrong" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet),
+	  "only the counts, and what went wrong" },
 	{ 0 }
 };
 /* What is looked at while it goes on: a session, or what is recorded for that, by
  * options of the view's own, too. */
 #define FOLLOW_OPTIONS(...) \
 	{ .help = "What to record, unless it is a session's" }, \
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED, \
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, BY(apply_event), \
 	  "events to record: provider:event, with * and ?; may be given several " \
 	  "times (default: all); of a program that is started, " \
 	  "'http:request if bytes > 1000': under a condition" }, \
 	EVENT_OPTIONS, \
 	__VA_ARGS__ \
-	{ "process", 'p', "PID|NAME", NULL, SONDE_OPTION_IGNORED, \
+	{ "process", 'p', "PID|NAME", NULL, BY(apply_process), \
 	  "this one, or all of this name; may be given several times" }, \
-	{ "user", 'u', "USER", NULL, SONDE_OPTION_IGNORED, "those of this user" }, \
-	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED, \
+	{ "user", 'u', "USER", NULL, BY(apply_user), "those of this user" }, \
+	{ "cgroup", 0, "PATH", SONDE_VALUE_DIR, BY(apply_cgroup), \
 	  "those in this control group, or below" }, \
-	{ "container", OPTION_CONTAINER, "ID", NULL, SONDE_OPTION_IGNORED, \
+	{ "container", 0, "ID", NULL, BY(apply_container), \
 	  "those in this container: the first digits of its id" }, \
-	{ "duration", OPTION_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED, \
+	{ "duration", 0, "TIME", NULL, BY(apply_duration), \
 	  "end after 500ms, 10s, 5min, 1h" }, \
-	{ "memory", OPTION_MEMORY, "SIZE", NULL, SONDE_OPTION_IGNORED, \
+	{ "memory", 0, "SIZE", NULL, BY(apply_memory), \
 	  "for all rings together (default: 64M, less in a small control " \
 	  "group)" }, \
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED, \
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, BY(apply_output), \
 	  "keep the trace there (default: none is kept)" }, \
 	{ .help = "What to tell" }
 
 const struct sonde_option sonde_live_option_table[] = {
 	{ .help = "What to show" },
-	{ "filter", 'f', "EXPR", NULL, SONDE_OPTION_IGNORED,
+	{ "filter", 'f', "EXPR", NULL, BY(apply_shown_filter),
 	  "of the events recorded, only those for which this holds" },
-	{ "fields", OPTION_COLUMNS, "LIST", NULL, SONDE_OPTION_IGNORED,
+	{ "fields", 0, "LIST", NULL, BY(apply_columns),
 	  "columns, as of sonde print (default: time,cpu,tid,event,payload)" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "an object for each event" },
-	{ "no-names", OPTION_NO_NAMES, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "json", 0, NULL, NULL, TO(json), "an object for each event" },
+	{ "no-names", 0, NULL, NULL, TO(no_names),
 	  "addresses of code as numbers alone" },
 	FOLLOW_OPTIONS(STACK_OPTION, ),
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only the events, and what went wrong" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet),
+	  "only the events, and what went wrong" },
 	{ 0 }
 };
 const struct sonde_option sonde_top_option_table[] = {
 	{ .help = "What to show" },
-	{ "filter", 'f', "EXPR", NULL, SONDE_OPTION_IGNORED,
+	{ "filter", 'f', "EXPR", NULL, BY(apply_shown_filter),
 	  "of the events recorded, only those for which this holds" },
-	{ "interval", OPTION_INTERVAL, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "interval", 0, "TIME", NULL, BY(apply_interval),
 	  "between two tables, and of their rates (default: 1s)" },
-	{ "once", OPTION_ONCE, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "once", 0, NULL, NULL, TO(once),
 	  "after one interval write the tables, and end" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "json", 0, NULL, NULL, TO(json),
 	  "as JSON, an object for each interval" },
 	FOLLOW_OPTIONS(),
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only the tables, and what went wrong" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet),
+	  "only the tables, and what went wrong" },
 	{ 0 }
 };
 /* clang-format on */
 
 /* --help, of which the table says nothing: it is every command's. */
-static const struct sonde_option help_option = {
-	"help", 'h', NULL, NULL, SONDE_OPTION_IGNORED, NULL
+static const struct sonde_option help_table[] = {
+	{ "help", 'h', NULL, NULL, TO(help), NULL },
+	{ 0 },
 };
 
-static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
-	['o'] = apply_output,
-	['e'] = apply_event,
-	['k'] = apply_kernel,
-	['a'] = apply_all,
-	['q'] = apply_quiet,
-	['v'] = apply_verbose,
-	['p'] = apply_process,
-	['u'] = apply_user,
-	['f'] = apply_shown_filter,
-	['h'] = apply_help,
-	[OPTION_FILTER] = apply_filter,
-	[OPTION_EXCLUDE] = apply_exclude,
-	[OPTION_PIN] = apply_pin,
-	[OPTION_LOGLEVEL] = apply_loglevel,
-	[OPTION_MALLOC] = apply_malloc,
-	[OPTION_LOCKS] = apply_locks,
-	[OPTION_IO] = apply_io,
-	[OPTION_LOG] = apply_log,
-	[OPTION_FUNCTIONS] = apply_functions,
-	[OPTION_ARGS] = apply_args,
-	[OPTION_NOT] = apply_not,
-	[OPTION_MIN_DURATION] = apply_min_duration,
-	[OPTION_DEPTH] = apply_depth,
-	[OPTION_STACK] = apply_stack,
-	[OPTION_SAMPLE] = apply_sample,
-	[OPTION_CGROUP] = apply_cgroup,
-	[OPTION_CONTAINER] = apply_container,
-	[OPTION_UNTIL] = apply_until,
-	[OPTION_DURATION] = apply_duration,
-	[OPTION_WHEN] = apply_when,
-	[OPTION_DO] = apply_do,
-	[OPTION_KERNEL_SOURCE] = apply_kernel_source,
-	[OPTION_KERNEL_MEMORY] = apply_kernel_memory,
-	[OPTION_KERNEL_STRINGS] = apply_strings,
-	[OPTION_KERNEL_BUFFERS] = apply_buffers,
-	[OPTION_KERNEL_RETURNS] = apply_returns,
-	[OPTION_KERNEL_SYMBOLS] = apply_symbols,
-	[OPTION_SELF] = apply_self,
-	[OPTION_MEMORY] = apply_memory,
-	[OPTION_ARENA] = apply_arena,
-	[OPTION_SUBBUF] = apply_subbuf,
-	[OPTION_MODE] = apply_mode,
-	[OPTION_ROTATE] = apply_rotate,
-	[OPTION_KEEP] = apply_keep,
-	[OPTION_COMPRESS] = apply_compress,
-	[OPTION_HEADERS] = apply_headers,
-	[OPTION_CTF] = apply_ctf,
-	[OPTION_READ_TIMER] = apply_read_timer,
-	[OPTION_RECORDER_CPUS] = apply_recorder_cpus,
-	[OPTION_RECORDER_PRIORITY] = apply_recorder_priority,
-	[OPTION_REALTIME] = apply_realtime,
-	[OPTION_JSON] = apply_json,
-	[OPTION_LIVE] = apply_live,
-	[OPTION_INTERVAL] = apply_interval,
-	[OPTION_BY_PROCESS] = apply_by_process,
-	[OPTION_BY] = apply_by,
-	[OPTION_VALUE] = apply_value,
-	[OPTION_COLUMNS] = apply_columns,
-	[OPTION_NO_NAMES] = apply_no_names,
-	[OPTION_ONCE] = apply_once,
-};
-
-/* The i-th option, headings left out; NULL beyond the last. */
-static const struct sonde_option *option_at(const struct parse *parse, size_t i)
+static int unknown_option(struct parse *parse, const char *word)
 {
+	int length = word[1] == '-' ? (int)strcspn(word, "=") : 2;
 	const struct sonde_option *option = parse->table;
-
-	for (; option->name || option->help; option++)
-		if (option->name && i-- == 0)
-			return option;
-	return i == 0 ? &help_option : NULL;
-}
-
-static int unknown_option(struct parse *parse, const char *word, int length)
-{
-	const struct sonde_option *option;
 	struct sonde_nearest nearest;
 	char name[SONDE_NEAREST_MAX];
 	const char *hint;
 
 	(void)snprintf(name, sizeof(name), "%.*s", length, word);
 	sonde_nearest_begin(&nearest, name);
-	for (size_t i = 0; (option = option_at(parse, i)); i++) {
+	for (; option->name || option->help; option++) {
+		if (!option->name)
+			continue;
 		(void)snprintf(name, sizeof(name), "--%s", option->name);
 		sonde_nearest_try(&nearest, name);
 	}
+	sonde_nearest_try(&nearest, "--help");
 	hint = sonde_nearest_hint(&nearest);
 	return fail(parse, "unknown option '%.*s'%s", length, word,
 		    *hint ? hint :
@@ -1461,30 +1318,21 @@ static int apply(struct parse *parse, const struct sonde_option *option,
 				    "is the value, write --%s=%s",
 				    option->name, value, option->name, value);
 	}
-	return appliers[option->id](parse, value);
+	return option->to.take ?
+		       option->to.take(parse, value) :
+		       sonde_option_give(option, parse->options, value);
 }
 
-static int parse_long(struct parse *parse, const char *word)
+static int parse_option(struct parse *parse, const char *word)
 {
-	const struct sonde_option *option;
-	size_t length = strcspn(word, "=");
+	const char *value = NULL;
+	const struct sonde_option *option =
+		sonde_option_find(parse->table, word, &value);
 
-	for (size_t i = 0; (option = option_at(parse, i)); i++)
-		if (strlen(option->name) + 2 == length &&
-		    !memcmp(word + 2, option->name, length - 2))
-			return apply(parse, option,
-				     word[length] ? word + length + 1 : NULL);
-	return unknown_option(parse, word, (int)length);
-}
-
-static int parse_short(struct parse *parse, const char *word)
-{
-	const struct sonde_option *option;
-
-	for (size_t i = 0; (option = option_at(parse, i)); i++)
-		if (SONDE_OPTION_IS_LETTER(option->id) && word[1] == option->id)
-			return apply(parse, option, word[2] ? word + 2 : NULL);
-	return unknown_option(parse, word, 2);
+	if (!option)
+		option = sonde_option_find(help_table, word, &value);
+	return option ? apply(parse, option, value) :
+			unknown_option(parse, word);
 }
 
 /* What is recorded is looked at while it goes on. */
@@ -1514,8 +1362,7 @@ static int parse_words(struct parse *parse)
 			parse->has_dashes = true;
 			return 0;
 		}
-		rc = word[1] == '-' ? parse_long(parse, word) :
-				      parse_short(parse, word);
+		rc = parse_option(parse, word);
 	}
 	return rc;
 }
