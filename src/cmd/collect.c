@@ -24,27 +24,28 @@ static const char usage[] =
 	"that were recorded: DIR/HOST/TRACE. The same DIR again: what has come\n"
 	"since then. Killed, it goes on where it was.\n";
 
-enum option_value {
-	OPTION_FROM = 256,
-	OPTION_HOSTS,
-	OPTION_TRACES,
-	OPTION_FOLLOW,
-	OPTION_JSON,
+struct collecting {
+	struct sonde_collect_config config;
+	struct sonde_net_error error;
+	const char *from;
+	bool follows, json, quiet;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct collecting, member)
 static const struct sonde_option options[] = {
-	{ "from", OPTION_FROM, "URL", NULL, SONDE_OPTION_IGNORED, "where from: file:///DIRECTORY or nats://HOST" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "from", 0, "URL", NULL, TO(from),
+	  "where from: file:///DIRECTORY or nats://HOST" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(config.out),
 	  "where to: a new directory, or one of an earlier collect" },
-	{ "hosts", OPTION_HOSTS, "GLOB", NULL, SONDE_OPTION_IGNORED,
+	{ "hosts", 0, "GLOB", NULL, TO(config.hosts),
 	  "only of these machines; several with commas between" },
-	{ "traces", OPTION_TRACES, "GLOB", NULL, SONDE_OPTION_IGNORED,
+	{ "traces", 0, "GLOB", NULL, TO(config.traces),
 	  "only recordings of these names; several with commas between" },
-	{ "follow", OPTION_FOLLOW, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "follow", 0, NULL, NULL, TO(follows),
 	  "go on as more comes, until interrupted" },
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what there is, as JSON" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "json", 0, NULL, NULL, TO(json), "what there is, as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -67,13 +68,6 @@ static const struct sonde_column columns[] = {
 	[COLUMN_MISSING] = { "missing", "MISSING", SONDE_CELL_COUNT },
 	[COLUMN_DAMAGED] = { "damaged", "DAMAGED", SONDE_CELL_COUNT },
 	[COLUMN_STATE] = { "state", "STATE", SONDE_CELL_TEXT },
-};
-
-struct collecting {
-	struct sonde_collect_config config;
-	struct sonde_net_error error;
-	const char *from;
-	bool follows, json, quiet;
 };
 
 static int collect_ask(void)
@@ -179,18 +173,8 @@ static int collect_to_end(struct collecting *wanted)
 static int collect_run(int argc, char **argv)
 {
 	struct collecting wanted = { .error.text = "no memory" };
-	const struct sonde_option_place places[] = {
-		{ OPTION_FROM, .value = &wanted.from },
-		{ 'o', .value = &wanted.config.out },
-		{ OPTION_HOSTS, .value = &wanted.config.hosts },
-		{ OPTION_TRACES, .value = &wanted.config.traces },
-		{ OPTION_FOLLOW, .flag = &wanted.follows },
-		{ 'q', .flag = &wanted.quiet },
-		{ OPTION_JSON, .flag = &wanted.json },
-		{ 0 },
-	};
-	int status =
-		sonde_option_all(&sonde_command_collect, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_collect, argc, argv,
+				       &wanted, NULL);
 
 	if (status != -1)
 		return status;

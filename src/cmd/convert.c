@@ -49,16 +49,17 @@ static const char usage[] =
 	"What perf, trace-cmd or uftrace has recorded becomes a trace, which all\n"
 	"of Sonde's reports read.\n";
 
-enum option_value {
-	OPTION_CTF = 256,
+struct words {
+	const char *version, *output;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "ctf", OPTION_CTF, "VERSION", "1.8 2", SONDE_OPTION_IGNORED,
+	{ "ctf", 0, "VERSION", "1.8 2", TO(version),
 	  "2 (default), or 1.8 for a trace that is in it already; of others', "
 	  "1.8 is the default" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(output),
 	  "where to (default: TRACE-ctf2)" },
 	{ 0 }
 };
@@ -573,16 +574,11 @@ static int choose_input(int nr, char **words, struct conversion *conversion)
 /* Sets what the words say; an exit status, or -1 to go on. */
 static int convert_read_options(int argc, char **argv,
 				struct conversion *conversion,
-				const char **ret_output)
+				struct words *words)
 {
-	const char *version = NULL;
-	const struct sonde_option_place places[] = {
-		{ OPTION_CTF, .value = &version },
-		{ 'o', .value = ret_output },
-		{ 0 },
-	};
-	int status =
-		sonde_option_all(&sonde_command_convert, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_convert, argc, argv,
+				       words, NULL);
+	const char *version = words->version;
 
 	if (status >= 0)
 		return status;
@@ -632,8 +628,8 @@ static int convert_input(struct conversion *conversion, bool is_foreign)
 static int run(int argc, char **argv)
 {
 	static struct conversion conversion = { .place = SONDE_PLACE_NONE };
-	const char *output = NULL;
-	int status = convert_read_options(argc, argv, &conversion, &output);
+	struct words words = { NULL };
+	int status = convert_read_options(argc, argv, &conversion, &words);
 	bool is_foreign;
 	size_t length;
 
@@ -645,8 +641,9 @@ static int run(int argc, char **argv)
 	is_foreign = sonde_command_is_foreign(conversion.from);
 	if (!conversion.major)
 		conversion.major = is_foreign ? 1 : 2;
-	if (output)
-		status = join(conversion.to, output, "") ? 0 : EXIT_FAILED;
+	if (words.output)
+		status =
+			join(conversion.to, words.output, "") ? 0 : EXIT_FAILED;
 	else
 		status = choose_output(&conversion);
 	if (status)

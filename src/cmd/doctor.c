@@ -31,20 +31,19 @@ static const char usage[] =
 	"command that helps where something is missing, and what it costs to do\n"
 	"without. Changes nothing.\n";
 
-enum option_value {
-	OPTION_CLEAN = 256,
-	OPTION_JSON,
-	OPTION_REALTIME,
+struct words {
+	bool json, cleaning, realtime;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "clean", OPTION_CLEAN, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "clean", 0, NULL, NULL, TO(cleaning),
 	  "remove what killed recorders left in tracefs; nothing else" },
-	{ "realtime", OPTION_REALTIME, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "realtime", 0, NULL, NULL, TO(realtime),
 	  "what keeps threads from being late here, in place of what can be "
 	  "recorded" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
+	{ "json", 0, NULL, NULL, TO(json), "as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -291,31 +290,24 @@ static int clean(void)
 
 static int run(int argc, char **argv)
 {
-	bool json = false;
-	bool cleaning = false;
-	bool realtime = false;
-	const struct sonde_option_place places[] = {
-		{ OPTION_JSON, .flag = &json },
-		{ OPTION_CLEAN, .flag = &cleaning },
-		{ OPTION_REALTIME, .flag = &realtime },
-		{ 0 },
-	};
-	int status =
-		sonde_option_all(&sonde_command_doctor, argc, argv, places);
+	struct words asked = { 0 };
+	int status = sonde_option_take(&sonde_command_doctor, argc, argv,
+				       &asked, NULL);
 
 	if (status >= 0)
 		return status ? status : finish(0);
-	if (optind < argc || (cleaning && (json || realtime))) {
+	if (optind < argc ||
+	    (asked.cleaning && (asked.json || asked.realtime))) {
 		sonde_complain("doctor: takes %s; 'sonde doctor --help' says "
 			       "more",
 			       optind < argc ? "no arguments" :
-			       json          ? "--clean or --json, not both" :
+			       asked.json    ? "--clean or --json, not both" :
 					       "--clean or --realtime, not both");
 		return SONDE_EXIT_USAGE;
 	}
-	if (realtime)
-		return cmd_doctor_realtime(json);
-	return cleaning ? clean() : cmd_doctor_examine(json);
+	if (asked.realtime)
+		return cmd_doctor_realtime(asked.json);
+	return asked.cleaning ? clean() : cmd_doctor_examine(asked.json);
 }
 
 const struct sonde_command sonde_command_doctor = {

@@ -40,17 +40,18 @@ static const char usage[] =
 	"  (gdb) tfind\n"
 	"  (gdb) tdump\n";
 
-enum {
-	OPTION_KERNEL = 256,
-	OPTION_SYMBOLS
+struct words {
+	const char *output, *symbols;
+	bool kernel;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(output),
 	  "keep the traces of tstart: DIR, DIR.1, ..." },
-	{ "kernel", OPTION_KERNEL, NULL, NULL, SONDE_OPTION_IGNORED, "the running kernel" },
-	{ "symbols", OPTION_SYMBOLS, "VMLINUX", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
+	{ "kernel", 0, NULL, NULL, TO(kernel), "the running kernel" },
+	{ "symbols", 0, "VMLINUX", SONDE_VALUE_FILE, TO(symbols),
 	  "its symbols and types (default: where its package with debugging "
 	  "information has them)" },
 	{ 0 }
@@ -243,23 +244,17 @@ static int connect_kernel(const char *output, const char *symbols,
 
 static int run(int argc, char **argv)
 {
-	const char *output = NULL;
-	const char *symbols = NULL;
-	bool kernel = false;
-	const struct sonde_option_place places[] = {
-		{ 'o', .value = &output },
-		{ OPTION_KERNEL, .flag = &kernel },
-		{ OPTION_SYMBOLS, .value = &symbols },
-		{ 0 },
-	};
+	struct words words = { 0 };
 	const char *what;
-	int status = sonde_option_all(&sonde_command_gdb, argc, argv, places);
+	int status =
+		sonde_option_take(&sonde_command_gdb, argc, argv, &words, NULL);
 
 	if (status >= 0)
 		return status;
-	if (kernel)
-		return connect_kernel(output, symbols, argv + optind);
-	if (symbols) {
+	if (words.kernel)
+		return connect_kernel(words.output, words.symbols,
+				      argv + optind);
+	if (words.symbols) {
 		sonde_complain("gdb: --symbols goes with --kernel");
 		return SONDE_EXIT_USAGE;
 	}
@@ -273,7 +268,7 @@ static int run(int argc, char **argv)
 	status = is_number(what) ? check_pid(what) : check_trace(what);
 	return status ? status :
 			sonde_gdb_exec(&(struct sonde_gdb_start){
-				.output = output,
+				.output = words.output,
 				.what = what,
 				.after = argv + optind + 1,
 			});

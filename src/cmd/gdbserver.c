@@ -48,58 +48,46 @@ static const char usage[] =
 #define LAUNCHED_BUFFER_BYTES (5ull << 20)
 
 struct options {
-	bool attach, kernel, multi, once, trace, debug, add;
-	const char *output, *where, *symbols;
+	bool attach, kernel, multi, once, trace, debug, add, version;
+	const char *output, *where, *symbols, *buffer;
 	uint64_t buffer_bytes;
 	char *const *words; /* what follows COMM */
 };
 
-enum {
-	OPTION_ATTACH = 256,
-	OPTION_KERNEL,
-	OPTION_SYMBOLS,
-	OPTION_MULTI,
-	OPTION_ONCE,
-	OPTION_TRACE,
-	OPTION_BUFFER,
-	OPTION_DEBUG,
-	OPTION_VERSION,
-	OPTION_ADD,
-	OPTION_IGNORED,
-};
-
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct options, member)
 static const struct sonde_option option_table[] = {
-	{ "attach", OPTION_ATTACH, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "attach", 0, NULL, NULL, TO(attach),
 	  "a process that runs; it is never stopped, and can be traced, not "
 	  "stepped" },
-	{ "kernel", OPTION_KERNEL, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "kernel", 0, NULL, NULL, TO(kernel),
 	  "the running kernel, which is never stopped: memory, and tracepoints "
 	  "that go in at tstart" },
-	{ "symbols", OPTION_SYMBOLS, "VMLINUX", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
+	{ "symbols", 0, "VMLINUX", SONDE_VALUE_FILE, TO(symbols),
 	  "its file with types, for the events' fields (default: they have the "
 	  "names that were typed)" },
-	{ "multi", OPTION_MULTI, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "multi", 0, NULL, NULL, TO(multi),
 	  "no program yet: target extended-remote" },
-	{ "once", OPTION_ONCE, NULL, NULL, SONDE_OPTION_IGNORED, "end after the first connection" },
-	{ "trace", OPTION_TRACE, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "once", 0, NULL, NULL, TO(once), "end after the first connection" },
+	{ "trace", 0, NULL, NULL, TO(trace),
 	  "a recorded trace as a target: tfind, tdump" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(output),
 	  "keep the traces of tstart: DIR, DIR.1, ... (default: none is kept)" },
-	{ "buffer", OPTION_BUFFER, "SIZE", NULL, SONDE_OPTION_IGNORED,
+	{ "buffer", 0, "SIZE", NULL, TO(buffer),
 	  "bytes of GDB's trace buffer, unless GDB sets trace-buffer-size "
 	  "(default: 5M for a program that is started, no limit with --attach)" },
-	{ "debug", OPTION_DEBUG, "[=WHAT]", NULL, SONDE_OPTION_IGNORED,
+	{ "debug", 0, "[=WHAT]", NULL, TO(debug),
 	  "the packets, on standard error, whatever WHAT says" },
-	{ "version", OPTION_VERSION, NULL, NULL, SONDE_OPTION_IGNORED, "the version of Sonde" },
+	{ "version", 0, NULL, NULL, TO(version), "the version of Sonde" },
 	/* of `sonde probe`: tracepoints are added to those that are there */
-	{ "add", OPTION_ADD, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "add", 0, NULL, NULL, TO(add), NULL },
 	/* gdbserver's, with nothing to do here */
-	{ "remote-debug", OPTION_DEBUG, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
-	{ "startup-with-shell", OPTION_IGNORED, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
-	{ "no-startup-with-shell", OPTION_IGNORED, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
-	{ "disable-randomization", OPTION_IGNORED, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
-	{ "no-disable-randomization", OPTION_IGNORED, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "remote-debug", 0, NULL, NULL, TO(debug), NULL },
+	{ "startup-with-shell", 0, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "no-startup-with-shell", 0, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "disable-randomization", 0, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "no-disable-randomization", 0, NULL, NULL, SONDE_OPTION_IGNORED,
+	  NULL },
 	{ 0 }
 };
 /* clang-format on */
@@ -146,38 +134,22 @@ static int gdbserver_parse_words(int argc, char **argv, struct options *options)
 
 static int parse(int argc, char **argv, struct options *options)
 {
-	const char *buffer = NULL;
-	bool version = false;
-	const struct sonde_option_place places[] = {
-		{ OPTION_ATTACH, .flag = &options->attach },
-		{ OPTION_KERNEL, .flag = &options->kernel },
-		{ OPTION_MULTI, .flag = &options->multi },
-		{ OPTION_ONCE, .flag = &options->once },
-		{ OPTION_TRACE, .flag = &options->trace },
-		{ OPTION_DEBUG, .flag = &options->debug },
-		{ OPTION_ADD, .flag = &options->add },
-		{ OPTION_VERSION, .flag = &version },
-		{ OPTION_IGNORED, .flag = NULL },
-		{ 'o', .value = &options->output },
-		{ OPTION_SYMBOLS, .value = &options->symbols },
-		{ OPTION_BUFFER, .value = &buffer },
-		{ 0 },
-	};
 	int status;
 
 	optind = 0;
-	status = sonde_option_all(&sonde_command_gdbserver, argc, argv, places);
+	status = sonde_option_take(&sonde_command_gdbserver, argc, argv,
+				   options, NULL);
 	if (status >= 0)
 		return status;
-	if (version) {
+	if (options->version) {
 		(void)puts("sonde gdbserver " SONDE_VERSION);
 		return 0;
 	}
-	if (buffer &&
-	    (sonde_number_parse_size(buffer, &options->buffer_bytes) ||
+	if (options->buffer &&
+	    (sonde_number_parse_size(options->buffer, &options->buffer_bytes) ||
 	     !options->buffer_bytes)) {
 		sonde_complain("--buffer %.100s: give a size, such as 16M",
-			       buffer);
+			       options->buffer);
 		return SONDE_EXIT_USAGE;
 	}
 	return gdbserver_parse_words(argc, argv, options);

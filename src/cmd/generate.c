@@ -22,49 +22,37 @@ static const char usage[] =
 	"Makes what a description of events in XML or YAML is good for.\n"
 	"Without an option, only says whether the description is right.\n";
 
-enum option_value {
-	OPTION_HEADER = 256,
-	OPTION_METADATA,
-	OPTION_CTF,
-	OPTION_TARGET,
-	OPTION_FREQUENCY,
-	OPTION_DOC,
-	OPTION_XML,
-	OPTION_YAML,
-	OPTION_CHECK,
-};
-
-/* clang-format off */
-static const struct sonde_option options[] = {
-	{ "header", OPTION_HEADER, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
-	  "a function for each event, for C and C++" },
-	{ "metadata", OPTION_METADATA, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
-	  "the events as metadata of a trace" },
-	{ "ctf", OPTION_CTF, "VERSION", "1.8 2", SONDE_OPTION_IGNORED,
-	  "in the language of CTF 1.8 (the default) or 2" },
-	{ "target", OPTION_TARGET, "TARGET", "program bare kernel", SONDE_OPTION_IGNORED,
-	  "for programs with libsonde, for those without any library, or for "
-	  "modules of the kernel" },
-	{ "frequency", OPTION_FREQUENCY, "HZ", NULL, SONDE_OPTION_IGNORED,
-	  "of a bare target's clock (1000000000)" },
-	{ "doc", OPTION_DOC, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
-	  "the events in words, as Markdown" },
-	{ "xml", OPTION_XML, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
-	  "the description in XML" },
-	{ "yaml", OPTION_YAML, "OUT", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
-	  "the description in YAML" },
-	{ "check", OPTION_CHECK, NULL, NULL, SONDE_OPTION_IGNORED,
-	  "do readers of OLD's traces understand NEW's?" },
-	{ "help", 'h', NULL, NULL, SONDE_OPTION_IGNORED, "show this help" },
-	{ 0 }
-};
-/* clang-format on */
-
 struct words {
 	const char *header, *metadata, *ctf, *doc, *xml, *yaml;
 	const char *target, *frequency;
 	bool check;
 };
+
+/* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
+static const struct sonde_option options[] = {
+	{ "header", 0, "OUT", SONDE_VALUE_FILE, TO(header),
+	  "a function for each event, for C and C++" },
+	{ "metadata", 0, "OUT", SONDE_VALUE_FILE, TO(metadata),
+	  "the events as metadata of a trace" },
+	{ "ctf", 0, "VERSION", "1.8 2", TO(ctf),
+	  "in the language of CTF 1.8 (the default) or 2" },
+	{ "target", 0, "TARGET", "program bare kernel", TO(target),
+	  "for programs with libsonde, for those without any library, or for "
+	  "modules of the kernel" },
+	{ "frequency", 0, "HZ", NULL, TO(frequency),
+	  "of a bare target's clock (1000000000)" },
+	{ "doc", 0, "OUT", SONDE_VALUE_FILE, TO(doc),
+	  "the events in words, as Markdown" },
+	{ "xml", 0, "OUT", SONDE_VALUE_FILE, TO(xml),
+	  "the description in XML" },
+	{ "yaml", 0, "OUT", SONDE_VALUE_FILE, TO(yaml),
+	  "the description in YAML" },
+	{ "check", 0, NULL, NULL, TO(check),
+	  "do readers of OLD's traces understand NEW's?" },
+	{ 0 }
+};
+/* clang-format on */
 
 static bool is_target(const struct words *words, const char *target)
 {
@@ -305,20 +293,8 @@ static bool generate_check_words(const struct words *words)
 /* -1: go on; else the exit status. */
 static int parse(int argc, char **argv, struct words *words)
 {
-	const struct sonde_option_place places[] = {
-		{ OPTION_HEADER, .value = &words->header },
-		{ OPTION_METADATA, .value = &words->metadata },
-		{ OPTION_CTF, .value = &words->ctf },
-		{ OPTION_TARGET, .value = &words->target },
-		{ OPTION_FREQUENCY, .value = &words->frequency },
-		{ OPTION_DOC, .value = &words->doc },
-		{ OPTION_XML, .value = &words->xml },
-		{ OPTION_YAML, .value = &words->yaml },
-		{ OPTION_CHECK, .flag = &words->check },
-		{ 0 },
-	};
-	int status =
-		sonde_option_all(&sonde_command_generate, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_generate, argc, argv,
+				       words, NULL);
 
 	if (status >= 0)
 		return status;

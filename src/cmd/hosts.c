@@ -30,18 +30,24 @@ static const char usage[] =
 	"Lists the machines that ship recordings: whether they live, when they\n"
 	"last said so, what they still have to send, and what was lost.\n";
 
-enum option_value {
-	OPTION_FROM = 256,
-	OPTION_HOSTS,
-	OPTION_JSON,
+struct listing {
+	const char *from, *hosts;
+	struct sonde_net_config config;
+	struct sonde_net_error error;
+	struct sonde_net_heard heard;
+	struct host_word *words; /* malloc */
+	size_t nr, room;
+	bool json;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct listing, member)
 static const struct sonde_option options[] = {
-	{ "from", OPTION_FROM, "URL", NULL, SONDE_OPTION_IGNORED, "where they ship to: file:///DIRECTORY or nats://HOST" },
-	{ "hosts", OPTION_HOSTS, "GLOB", NULL, SONDE_OPTION_IGNORED,
+	{ "from", 0, "URL", NULL, TO(from),
+	  "where they ship to: file:///DIRECTORY or nats://HOST" },
+	{ "hosts", 0, "GLOB", NULL, TO(hosts),
 	  "only these machines; several with commas between" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "the list as JSON" },
+	{ "json", 0, NULL, NULL, TO(json), "the list as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -97,16 +103,6 @@ static const struct sonde_column columns[] = {
 struct host_word {
 	struct sonde_net_beat beat;
 	int64_t got_ns;
-};
-
-struct listing {
-	const char *from, *hosts;
-	struct sonde_net_config config;
-	struct sonde_net_error error;
-	struct sonde_net_heard heard;
-	struct host_word *words; /* malloc */
-	size_t nr, room;
-	bool json;
 };
 
 static int hosts_ask(void)
@@ -256,13 +252,8 @@ static int hosts_list(struct listing *listing)
 static int hosts_run(int argc, char **argv)
 {
 	struct listing listing = { .config = sonde_command_net };
-	const struct sonde_option_place places[] = {
-		{ OPTION_FROM, .value = &listing.from },
-		{ OPTION_HOSTS, .value = &listing.hosts },
-		{ OPTION_JSON, .flag = &listing.json },
-		{ 0 },
-	};
-	int status = sonde_option_all(&sonde_command_hosts, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_hosts, argc, argv,
+				       &listing, NULL);
 
 	if (status != -1)
 		return status;

@@ -35,60 +35,44 @@ static const char usage[] =
 	"from its sending to who took it. max-rate seeks how many events a second such a\n"
 	"loop can make so that none is lost while it is recorded.\n";
 
-enum option_value {
-	OPTION_KERNEL = 'k',
-	OPTION_CPU = 256,
-	OPTION_DURATION,
-	OPTION_WARM_UP,
-	OPTION_INTERVAL,
-	OPTION_PRIORITY,
-	OPTION_THRESHOLD,
-	OPTION_EVENT,
-	OPTION_RATE,
-	OPTION_JSON,
-	OPTION_SVG,
-	OPTION_QUICK,
-	OPTION_REPEATS,
-	OPTION_TIME_LIMIT,
-};
-
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct latency_words, member)
 static const struct sonde_option options[] = {
 	{ .help = "What is measured" },
-	{ "cpu", OPTION_CPU, "LIST", NULL, SONDE_OPTION_IGNORED,
+	{ "cpu", 0, "LIST", NULL, TO(cpus),
 	  "on these CPUs, a thread on each (default: the last one this process "
 	  "may use)" },
-	{ "duration", OPTION_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "duration", 0, "TIME", NULL, TO(duration),
 	  "for that long (default: 5s)" },
-	{ "warm-up", OPTION_WARM_UP, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "warm-up", 0, "TIME", NULL, TO(warm_up),
 	  "before, without counting (default: 100ms)" },
-	{ "interval", OPTION_INTERVAL, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "interval", 0, "TIME", NULL, TO(interval),
 	  "of timer, wakeup and signal: one every TIME (default: 1ms)" },
-	{ "priority", OPTION_PRIORITY, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "priority", 0, "N", NULL, TO(priority),
 	  "at this real-time priority, 1 to 99, or 0: as an ordinary thread "
 	  "(default: 80, if permitted)" },
-	{ "threshold", OPTION_THRESHOLD, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "threshold", 0, "TIME", NULL, TO(threshold),
 	  "count what takes longer" },
 	{ .help = "Events of its own, for sonde record" },
-	{ "event", OPTION_EVENT, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "event", 0, NULL, NULL, TO(event),
 	  "latency:tick in the turns of the loop; latency:over {ns} after what "
 	  "takes longer than --threshold" },
-	{ "rate", OPTION_RATE, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "rate", 0, "N", NULL, TO(rate),
 	  "so many latency:tick a second, not one in each turn" },
 	{ .help = "Why it was longer" },
-	{ "kernel", OPTION_KERNEL, "RULES", SONDE_VALUE_KERNEL, SONDE_OPTION_IGNORED,
+	{ "kernel", 'k', "RULES", SONDE_VALUE_KERNEL, TO(kernel),
 	  "record these events of the kernel meanwhile, and explain what takes "
 	  "longer than --threshold" },
 	{ .help = "The highest rate" },
-	{ "repeats", OPTION_REPEATS, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "repeats", 0, "N", NULL, TO(repeats),
 	  "a rate must hold for N runs of --duration (default: 5, of 500ms)" },
-	{ "quick", OPTION_QUICK, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "quick", 0, NULL, NULL, TO(quick),
 	  "3 runs of 100ms, and to a fifth instead of a twentieth" },
-	{ "time-limit", OPTION_TIME_LIMIT, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "time-limit", 0, "TIME", NULL, TO(time_limit),
 	  "end the search before a rate for which TIME may be too short" },
 	{ .help = "Output" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
-	{ "svg", OPTION_SVG, "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
+	{ "json", 0, NULL, NULL, TO(json), "as JSON" },
+	{ "svg", 0, "FILE", SONDE_VALUE_FILE, TO(svg),
 	  "the drawing as a picture, too" },
 	{ 0 }
 };
@@ -350,25 +334,8 @@ static int latency_run(const struct latency_words *words,
 static int run(int argc, char **argv)
 {
 	struct latency_words words = { 0 };
-	const struct sonde_option_place places[] = {
-		{ OPTION_CPU, .value = &words.cpus },
-		{ OPTION_DURATION, .value = &words.duration },
-		{ OPTION_WARM_UP, .value = &words.warm_up },
-		{ OPTION_INTERVAL, .value = &words.interval },
-		{ OPTION_PRIORITY, .value = &words.priority },
-		{ OPTION_THRESHOLD, .value = &words.threshold },
-		{ OPTION_RATE, .value = &words.rate },
-		{ OPTION_SVG, .value = &words.svg },
-		{ OPTION_EVENT, .flag = &words.event },
-		{ OPTION_JSON, .flag = &words.json },
-		{ OPTION_REPEATS, .value = &words.repeats },
-		{ OPTION_KERNEL, .value = &words.kernel },
-		{ OPTION_TIME_LIMIT, .value = &words.time_limit },
-		{ OPTION_QUICK, .flag = &words.quick },
-		{ 0 },
-	};
-	int status =
-		sonde_option_all(&sonde_command_latency, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_latency, argc, argv,
+				       &words, NULL);
 	size_t kind;
 
 	if (status >= 0)

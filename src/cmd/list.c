@@ -502,23 +502,22 @@ static const char usage[] =
 	"that files have for other tracers (<sys/sdt.h>, also called USDT):\n"
 	"sdt:PROVIDER:NAME, where they are, and their arguments.\n";
 
-enum option_value {
-	OPTION_DECLARED = 256,
-	OPTION_CONTEXTS,
-	OPTION_JSON,
+struct words {
+	bool json, declared, kernel, contexts;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "declared", OPTION_DECLARED, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "declared", 0, NULL, NULL, TO(declared),
 	  "of a trace, also those that could have occurred" },
-	{ "kernel", 'k', NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "kernel", 'k', NULL, NULL, TO(kernel),
 	  "the events of the running kernel that match patterns as 'sonde "
 	  "record -k' takes them: group, name, and the trace's name if it has "
 	  "another" },
-	{ "contexts", OPTION_CONTEXTS, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "contexts", 0, NULL, NULL, TO(contexts),
 	  "what is known of any event besides its fields, and what it costs" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "json", 0, NULL, NULL, TO(json),
 	  "as JSON: a list of {event, level, conflict, fields}; of sdt: also "
 	  "location and semaphore" },
 	{ 0 }
@@ -561,39 +560,34 @@ static int list_all(int nr, char **paths, bool json, bool declared)
 
 static int run(int argc, char **argv)
 {
-	bool json = false;
-	bool declared = false;
-	bool kernel = false;
-	bool contexts = false;
+	struct words words = { 0 };
 	char newest[NAME_MAX + 1];
-	const struct sonde_option_place places[] = {
-		{ OPTION_JSON, .flag = &json },
-		{ OPTION_DECLARED, .flag = &declared },
-		{ 'k', .flag = &kernel },
-		{ OPTION_CONTEXTS, .flag = &contexts },
-		{ 0 },
-	};
-	int status = sonde_option_all(&sonde_command_list, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_list, argc, argv, &words,
+				       NULL);
 
 	if (status >= 0)
 		return status;
-	if (contexts && (kernel || declared || optind < argc)) {
+	if (words.contexts &&
+	    (words.kernel || words.declared || optind < argc)) {
 		sonde_complain("list: --contexts are of all events: leave the "
 			       "rest out");
 		return SONDE_EXIT_USAGE;
 	}
-	if (contexts)
-		return sonde_list_contexts(json);
-	if (kernel)
-		return sonde_list_kernel(argc - optind, argv + optind, json);
+	if (words.contexts)
+		return sonde_list_contexts(words.json);
+	if (words.kernel)
+		return sonde_list_kernel(argc - optind, argv + optind,
+					 words.json);
 	if (optind == argc && sonde_newest(false, newest))
-		return list_all(1, (char *[]){ newest }, json, declared);
+		return list_all(1, (char *[]){ newest }, words.json,
+				words.declared);
 	if (optind == argc) {
 		sonde_complain("list: which program, library or trace? "
 			       "'sonde list --help' says more");
 		return SONDE_EXIT_USAGE;
 	}
-	return list_all(argc - optind, argv + optind, json, declared);
+	return list_all(argc - optind, argv + optind, words.json,
+			words.declared);
 }
 
 const struct sonde_command sonde_command_list = {

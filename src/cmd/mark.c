@@ -28,25 +28,6 @@
 #define MARK_PROVIDER "mark"
 #define MARK_LINE     "line"
 
-enum option_value {
-	OPTION_STDIN = 256,
-	OPTION_TEXT,
-};
-
-/* clang-format off */
-static const struct sonde_option mark_options[] = {
-	{ "session", 's', "NAME", SONDE_VALUE_SESSION, SONDE_OPTION_IGNORED,
-	  "into this session; else into that which has started us" },
-	{ "loglevel", 'l', "LEVEL", SONDE_LOGLEVEL_NAMES, SONDE_OPTION_IGNORED,
-	  "the event's level; else info" },
-	{ "stdin", OPTION_STDIN, NULL, NULL, SONDE_OPTION_IGNORED,
-	  "an event for each line that is read, with the field text" },
-	{ "text", OPTION_TEXT, NULL, NULL, SONDE_OPTION_IGNORED,
-	  "take all values as texts, numbers too" },
-	{ 0 }
-};
-/* clang-format on */
-
 struct value {
 	union {
 		uint64_t number;
@@ -63,6 +44,7 @@ struct mark {
 	size_t nr;
 	bool has_stdin;
 	bool all_texts;
+	const char *session, *level_text; /* NULL: not given */
 	uint32_t level;
 	char provider[256];
 	const char *name;
@@ -70,6 +52,21 @@ struct mark {
 	__typeof__(sonde_register) *enlist;
 	__typeof__(sonde_emit_parts) *emit;
 };
+
+/* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct mark, member)
+static const struct sonde_option mark_options[] = {
+	{ "session", 's', "NAME", SONDE_VALUE_SESSION, TO(session),
+	  "into this session; else into that which has started us" },
+	{ "loglevel", 'l', "LEVEL", SONDE_LOGLEVEL_NAMES, TO(level_text),
+	  "the event's level; else info" },
+	{ "stdin", 0, NULL, NULL, TO(has_stdin),
+	  "an event for each line that is read, with the field text" },
+	{ "text", 0, NULL, NULL, TO(all_texts),
+	  "take all values as texts, numbers too" },
+	{ 0 }
+};
+/* clang-format on */
 
 /* ---- what the event is ---- */
 
@@ -314,28 +311,21 @@ static int mark_lines(struct mark *mark)
 
 static int run(int argc, char **argv)
 {
-	static struct mark mark;
-	const char *session = NULL;
-	const char *level = "info";
-	const struct sonde_option_place places[] = {
-		{ 's', .value = &session },
-		{ 'l', .value = &level },
-		{ OPTION_STDIN, .flag = &mark.has_stdin },
-		{ OPTION_TEXT, .flag = &mark.all_texts },
-		{ 0 },
-	};
-	int rc = sonde_option_all(&sonde_command_mark, argc, argv, places);
+	static struct mark mark = { .level = SONDE_INFO };
+	int rc =
+		sonde_option_take(&sonde_command_mark, argc, argv, &mark, NULL);
 
 	if (rc >= 0)
 		return rc;
-	if (sonde_parse_loglevel(level, &mark.level)) {
+	if (mark.level_text &&
+	    sonde_parse_loglevel(mark.level_text, &mark.level)) {
 		sonde_complain("mark: --loglevel: not a level; use emerg ... "
 			       "debug, or 0 to 14");
 		return SONDE_EXIT_USAGE;
 	}
 	rc = mark_describe(&mark, argv + optind);
 	if (!rc)
-		rc = mark_find_recorder(&mark, session);
+		rc = mark_find_recorder(&mark, mark.session);
 	if (rc)
 		return rc;
 	if (mark.has_stdin)

@@ -12,25 +12,57 @@
 
 #define OPTIONS_MAX 64
 #define LETTERS_MAX 64
+/* What getopt_long() returns for the first option; letters are smaller. */
+#define FIRST_OPTION 256
 
 /* As getopt_long() wants them. */
 struct parser {
-	size_t nr;
-	size_t nr_letters;
+	size_t nr, nr_letters;
+	size_t nr_common; /* that many are of several commands */
+	const struct sonde_option *options[OPTIONS_MAX];
 	struct option all[OPTIONS_MAX + 1];
 	char letters[LETTERS_MAX + 1];
 };
 
-static void add(struct parser *parser, const struct sonde_option *option)
+static const struct sonde_option help_option = {
+	"help", 'h', NULL, NULL, SONDE_OPTION_IGNORED, ""
+};
+
+/* Whether these are two ways to spell one: an abbreviation may be of both. */
+static bool is_alike(const struct sonde_option *a, const struct sonde_option *b)
+{
+	return a->id ? a->id == b->id :
+		       a->to.kind == b->to.kind && a->to.place == b->to.place &&
+			       a->to.take == b->to.take;
+}
+
+/* The first that is the same as this one, of a table that begins at `first`: by its
+ * name, which another table may have, too. */
+static int first_alike(const struct parser *parser, size_t first,
+		       const struct sonde_option *option)
+{
+	size_t i = 0;
+
+	while (i < parser->nr &&
+	       strcmp(parser->options[i]->name, option->name) != 0 &&
+	       (i < first || !is_alike(parser->options[i], option)))
+		i++;
+	return FIRST_OPTION + (int)i;
+}
+
+static void add(struct parser *parser, size_t first,
+		const struct sonde_option *option)
 {
 	int takes = !option->value        ? no_argument :
 		    *option->value == '[' ? optional_argument :
 					    required_argument;
 
-	if (parser->nr < OPTIONS_MAX)
-		parser->all[parser->nr++] =
+	if (parser->nr < OPTIONS_MAX) {
+		parser->all[parser->nr] =
 			(struct option){ option->name, takes, NULL,
-					 option->id };
+					 first_alike(parser, first, option) };
+		parser->options[parser->nr++] = option;
+	}
 	if (!SONDE_OPTION_IS_LETTER(option->id) ||
 	    parser->nr_letters + 2 > LETTERS_MAX)
 		return;
@@ -42,18 +74,16 @@ static void add(struct parser *parser, const struct sonde_option *option)
 static void cmd_options_add_all(struct parser *parser,
 				const struct sonde_option *options)
 {
+	size_t first = parser->nr;
+
 	for (; options && (options->name || options->help); options++)
 		if (options->name)
-			add(parser, options);
+			add(parser, first, options);
 }
 
 static void make_parser(const struct sonde_command *command,
 			struct parser *parser)
 {
-	static const struct sonde_option help = {
-		"help", 'h', NULL, NULL, SONDE_OPTION_IGNORED, ""
-	};
-
 	*parser = (struct parser){ 0 };
 	if (command->ends_at_word)
 		parser->letters[parser->nr_letters++] = '+';
@@ -61,8 +91,9 @@ static void make_parser(const struct sonde_command *command,
 	/* those of several commands first: who has a second meaning for one
 	 * takes it out of the words beforehand */
 	cmd_options_add_all(parser, command->common);
+	parser->nr_common = parser->nr;
 	cmd_options_add_all(parser, command->options);
-	add(parser, &help);
+	add(parser, parser->nr, &help_option);
 }
 
 /* How many long options begin with these letters; the last two of them. */
@@ -124,21 +155,10 @@ static void complain_long(const char *command, const char *word,
 			       word, command);
 }
 
-int sonde_option_next(const struct sonde_command *command, int argc,
-		      char **argv)
+static void complain_option(const struct sonde_command *command, int what,
+			    const char *word, const struct parser *parser)
 {
-	struct parser parser;
-	const char *word;
-	int option;
-
-	make_parser(command, &parser);
-	opterr = 0;
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
-	option = getopt_long(argc, argv, parser.letters, parser.all, NULL);
-	if (option != '?' && option != ':')
-		return option;
-	word = argv[optind - 1];
-	if (option == ':')
+	if (what == ':')
 		sonde_complain("%s: %.100s needs a value; 'sonde %s --help' "
 			       "says which",
 			       command->name, word, command->name);
@@ -147,8 +167,60 @@ int sonde_option_next(const struct sonde_command *command, int argc,
 			       "lists them",
 			       command->name, optopt, command->name);
 	else
-		complain_long(command->name, word, parser.all);
-	return '?';
+		complain_long(command->name, word, parser->all);
+}
+
+/* Which of the parser's is next: < nr; -1: there is none; -2: it is wrong, which
+ * has been said. */
+static int next_option(const struct sonde_command *command,
+		       const struct parser *parser, int argc, char **argv)
+{
+	int option;
+
+	opterr = 0;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+	option = getopt_long(argc, argv, parser->letters, parser->all, NULL);
+	if (option >= FIRST_OPTION || option == -1)
+		return option == -1 ? -1 : option - FIRST_OPTION;
+	for (size_t i = 0; option != '?' && i < parser->nr; i++)
+		if (parser->options[i]->id == option)
+			return (int)i;
+	complain_option(command, option, argv[optind - 1], parser);
+	return -2;
+}
+
+int sonde_option_take(const struct sonde_command *command, int argc,
+		      char **argv, void *words, void *common)
+{
+	struct parser parser;
+	int status = 0;
+	int i = 0;
+
+	make_parser(command, &parser);
+	while (!status &&
+	       (i = next_option(command, &parser, argc, argv)) >= 0) {
+		const struct sonde_option *option = parser.options[i];
+
+		if (option == &help_option) {
+			sonde_help(command);
+			return 0;
+		}
+		status = sonde_option_give(
+			option, (size_t)i < parser.nr_common ? common : words,
+			optarg);
+	}
+	return status ? status : i == -1 ? -1 : SONDE_EXIT_USAGE;
+}
+
+int sonde_option_next(const struct sonde_command *command, int argc,
+		      char **argv)
+{
+	struct parser parser;
+	int i;
+
+	make_parser(command, &parser);
+	i = next_option(command, &parser, argc, argv);
+	return i >= 0 ? parser.options[i]->id : i == -1 ? -1 : '?';
 }
 
 bool sonde_option_put(const struct sonde_option_place *places, int option)

@@ -40,6 +40,16 @@ const struct sonde_command *sonde_command_find(const char *name);
 int sonde_option_next(const struct sonde_command *command, int argc,
 		      char **argv);
 
+/*
+ * Takes all options: the command's own to `words`, those of several commands to
+ * `common`. What is wrong is said in our words, with the option that was meant, if
+ * one is near; -h and --help are in every command, and shown. -1: go on with the
+ * words from optind; else an exit status. optind is 0 or 1 before. One thread
+ * reads options.
+ */
+int sonde_option_take(const struct sonde_command *command, int argc,
+		      char **argv, void *words, void *common);
+
 /* Where an option goes: a flag that is set, a pointer that gets its value (the last
  * one, if it comes again), a list of values. A list of places ends with zeros. */
 struct sonde_option_place {

@@ -58,51 +58,42 @@ static const char usage[] =
 /* Printed when all went well. */
 #define DONE "sonde-probe-done"
 
-enum {
-	OPTION_COLLECT = 256,
-	OPTION_NAME,
-	OPTION_LIST,
-	OPTION_REMOVE,
-	OPTION_STOP,
-	OPTION_JSON,
-	OPTION_KERNEL,
-};
-
 struct options {
-	pid_t pid;
-	const char *collect, *name, *output, *remove, *where, *rules;
+	pid_t pid; /* what `process` says */
+	const char *process, *collect, *name, *output, *remove, *where, *rules;
 	bool list, stop, json, kernel, all;
 	char **program;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct options, member)
 static const struct sonde_option option_table[] = {
-	{ "pid", 'p', "PID", NULL, SONDE_OPTION_IGNORED, "the program" },
-	{ "kernel", OPTION_KERNEL, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "pid", 'p', "PID", NULL, TO(process), "the program" },
+	{ "kernel", 0, NULL, NULL, TO(kernel),
 	  "a function of the kernel; needs root" },
-	{ "collect", OPTION_COLLECT, "LIST", NULL, SONDE_OPTION_IGNORED,
+	{ "collect", 0, "LIST", NULL, TO(collect),
 	  "expressions to be recorded, and $args, $locals, $regs, $timestamp; "
 	  "such as 'n, zSql, *p@4'; what follows /s as text: '$arg3, /s $arg1'" },
-	{ "name", OPTION_NAME, "NAME", NULL, SONDE_OPTION_IGNORED,
+	{ "name", 0, "NAME", NULL, TO(name),
 	  "of the events: gdb:NAME (default: by place); in the kernel, "
 	  "kgdb:NAME" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(output),
 	  "the trace, if none is being recorded yet (default: "
 	  "./sonde-YYYYMMDD-HHMMSS)" },
-	{ "kernel-events", 'k', "RULES", NULL, SONDE_OPTION_IGNORED,
+	{ "kernel-events", 'k', "RULES", NULL, TO(rules),
 	  "with --kernel: also these kernel events, as of sonde record" },
-	{ "all", 'a', NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "all", 'a', NULL, NULL, TO(all),
 	  "with --kernel and a PROGRAM: all of the machine, not only its "
 	  "threads" },
-	{ "list", OPTION_LIST, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "list", 0, NULL, NULL, TO(list),
 	  "the probes that are in, and their hits; with --kernel, those of all "
 	  "that record some, or the functions that match GLOB" },
-	{ "remove", OPTION_REMOVE, "NAME", NULL, SONDE_OPTION_IGNORED,
+	{ "remove", 0, "NAME", NULL, TO(remove),
 	  "take one out, by its name or number" },
-	{ "stop", OPTION_STOP, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "stop", 0, NULL, NULL, TO(stop),
 	  "take all out, and finish the trace; with --kernel, of the recording "
 	  "that has the probe NAME" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what --list shows, as JSON" },
+	{ "json", 0, NULL, NULL, TO(json), "what --list shows, as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -177,30 +168,17 @@ static int check_options(const struct options *options)
 
 static int parse(int argc, char **argv, struct options *options)
 {
-	const char *text = NULL;
-	const struct sonde_option_place places[] = {
-		{ 'p', .value = &text },
-		{ 'o', .value = &options->output },
-		{ OPTION_COLLECT, .value = &options->collect },
-		{ OPTION_NAME, .value = &options->name },
-		{ OPTION_REMOVE, .value = &options->remove },
-		{ OPTION_LIST, .flag = &options->list },
-		{ OPTION_STOP, .flag = &options->stop },
-		{ OPTION_JSON, .flag = &options->json },
-		{ OPTION_KERNEL, .flag = &options->kernel },
-		{ 'k', .value = &options->rules },
-		{ 'a', .flag = &options->all },
-		{ 0 },
-	};
 	uint64_t pid = 0;
 	int status;
 
 	optind = 0;
-	status = sonde_option_all(&sonde_command_probe, argc, argv, places);
+	status = sonde_option_take(&sonde_command_probe, argc, argv, options,
+				   NULL);
 	if (status >= 0)
 		return status;
-	if (text && (!sonde_number_parse(text, INT32_MAX, &pid) || !pid)) {
-		sonde_complain("%.100s: not a PID", text);
+	if (options->process &&
+	    (!sonde_number_parse(options->process, INT32_MAX, &pid) || !pid)) {
+		sonde_complain("%.100s: not a PID", options->process);
 		return SONDE_EXIT_USAGE;
 	}
 	options->pid = (pid_t)pid;

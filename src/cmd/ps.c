@@ -25,13 +25,14 @@ static const char usage[] =
 	"linked with libsonde. What may not be looked into is counted. Changes\n"
 	"nothing.\n";
 
-enum option_value {
-	OPTION_JSON = 256,
+struct words {
+	bool json;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
+	{ "json", 0, NULL, NULL, TO(json), "as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -178,12 +179,9 @@ static int list(bool json)
 
 static int run(int argc, char **argv)
 {
-	bool json = false;
-	const struct sonde_option_place places[] = {
-		{ OPTION_JSON, .flag = &json },
-		{ 0 },
-	};
-	int status = sonde_option_all(&sonde_command_ps, argc, argv, places);
+	struct words words = { 0 };
+	int status =
+		sonde_option_take(&sonde_command_ps, argc, argv, &words, NULL);
 
 	if (status >= 0)
 		return status;
@@ -192,7 +190,7 @@ static int run(int argc, char **argv)
 			       "more");
 		return SONDE_EXIT_USAGE;
 	}
-	return list(json);
+	return list(words.json);
 }
 
 const struct sonde_command sonde_command_ps = {

@@ -14,12 +14,6 @@
 #include "session/recover.h"
 #include "sys/proc.h"
 
-enum option_value {
-	OPTION_JSON = 256,
-	OPTION_ARENA,
-	OPTION_REMOVE,
-};
-
 struct words {
 	bool json;
 	bool quiet;
@@ -29,16 +23,17 @@ struct words {
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option recover_options[] = {
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(output),
 	  "the trace (default: ./sonde-YYYYMMDD-HHMMSS)" },
-	{ "arena", OPTION_ARENA, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "arena", 0, "DIR", SONDE_VALUE_DIR, TO(arena),
 	  "of the files in the directory that sonde record --arena, or "
 	  "SONDE_ARENA, named" },
-	{ "remove", OPTION_REMOVE, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "remove", 0, NULL, NULL, TO(remove),
 	  "then remove those that no process has" },
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what is in it, as JSON" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "json", 0, NULL, NULL, TO(json), "what is in it, as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -201,16 +196,8 @@ static int recover_whole(const struct words *words, char **pids)
 static int run(int argc, char **argv)
 {
 	struct words words = { .output = NULL };
-	const struct sonde_option_place places[] = {
-		{ OPTION_JSON, .flag = &words.json },
-		{ OPTION_ARENA, .value = &words.arena },
-		{ OPTION_REMOVE, .flag = &words.remove },
-		{ 'q', .flag = &words.quiet },
-		{ 'o', .value = &words.output },
-		{ 0 },
-	};
-	int status =
-		sonde_option_all(&sonde_command_recover, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_recover, argc, argv,
+				       &words, NULL);
 
 	if (status >= 0)
 		return status;

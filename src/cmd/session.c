@@ -186,10 +186,6 @@ int sonde_command_ask(const struct sonde_rundir *home, const char *name,
 
 /* ---- stop and destroy ---- */
 
-enum option_value {
-	OPTION_JSON = 256,
-};
-
 struct words {
 	bool json;
 	bool quiet;
@@ -197,30 +193,31 @@ struct words {
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option end_options[] = {
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "json", 0, NULL, NULL, TO(json),
 	  "what the session ended with, as JSON" },
 	{ 0 }
 };
 
 static const struct sonde_option clear_options[] = {
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "its status then, as JSON" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "json", 0, NULL, NULL, TO(json), "its status then, as JSON" },
 	{ 0 }
 };
 
 static const struct sonde_option rotate_options[] = {
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "the chunk that ended, as JSON" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "json", 0, NULL, NULL, TO(json), "the chunk that ended, as JSON" },
 	{ 0 }
 };
 
 static const struct sonde_option snapshot_options[] = {
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(output),
 	  "the snapshot (default: ./sonde-YYYYMMDD-HHMMSS)" },
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what is in it, as JSON" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "json", 0, NULL, NULL, TO(json), "what is in it, as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -229,15 +226,8 @@ static const struct sonde_option snapshot_options[] = {
 static int read_session_options(const struct sonde_command *command, int argc,
 				char **argv, struct words *ret_words)
 {
-	const struct sonde_option_place places[] = {
-		{ OPTION_JSON, .flag = &ret_words->json },
-		{ 'q', .flag = &ret_words->quiet },
-		{ 'o', .value = &ret_words->output },
-		{ 0 },
-	};
-
 	*ret_words = (struct words){ .output = NULL };
-	return sonde_option_all(command, argc, argv, places);
+	return sonde_option_take(command, argc, argv, ret_words, NULL);
 }
 
 static void tell_chunk(const struct sonde_session_document *answer)

@@ -14,21 +14,21 @@
 #include "cmd/session_file.h"
 #include "view/text/show.h"
 
-enum option_value {
-	OPTION_JSON = 256,
-	OPTION_AS_FILE,
-};
-
 enum form {
 	FORM_TABLE,
 	FORM_JSON,
 	FORM_FILE,
 };
 
+struct words {
+	bool json, as_file;
+};
+
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
-	{ "as-file", OPTION_AS_FILE, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "json", 0, NULL, NULL, TO(json), "as JSON" },
+	{ "as-file", 0, NULL, NULL, TO(as_file),
 	  "of NAME: what 'sonde start -f' makes another one of" },
 	{ 0 }
 };
@@ -266,18 +266,12 @@ static int run(int argc, char **argv)
 	const struct sonde_command *command = &sonde_command_status;
 	struct sonde_rundir home;
 	const char *name = NULL;
-	bool json = false;
-	bool as_file = false;
-	const struct sonde_option_place places[] = {
-		{ OPTION_JSON, .flag = &json },
-		{ OPTION_AS_FILE, .flag = &as_file },
-		{ 0 },
-	};
-	int rc = sonde_option_all(command, argc, argv, places);
+	struct words words = { 0 };
+	int rc = sonde_option_take(command, argc, argv, &words, NULL);
 
 	if (rc >= 0)
 		return rc;
-	if (as_file && optind >= argc) {
+	if (words.as_file && optind >= argc) {
 		sonde_complain("status: --as-file is about one session: give "
 			       "its name");
 		return SONDE_EXIT_USAGE;
@@ -288,10 +282,10 @@ static int run(int argc, char **argv)
 	if (rc)
 		return rc;
 	rc = name ? show_one(&home, name,
-			     as_file ? FORM_FILE :
-			     json    ? FORM_JSON :
-				       FORM_TABLE) :
-		    show_all(&home, json);
+			     words.as_file ? FORM_FILE :
+			     words.json    ? FORM_JSON :
+					     FORM_TABLE) :
+		    show_all(&home, words.json);
 	sonde_rundir_close(&home);
 	return rc;
 }

@@ -9,14 +9,15 @@
 
 #include "cmd/session.h"
 
-enum option_value {
-	OPTION_JSON = 256,
+struct words {
+	bool json, quiet;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option wait_options[] = {
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what happened, as JSON" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "json", 0, NULL, NULL, TO(json), "what happened, as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -65,22 +66,16 @@ static int run(int argc, char **argv)
 {
 	const struct sonde_command *command = &sonde_command_wait;
 	struct sonde_rundir home;
-	bool is_quiet = false;
-	bool as_json = false;
-	const struct sonde_option_place places[] = {
-		{ OPTION_JSON, .flag = &as_json },
-		{ 'q', .flag = &is_quiet },
-		{ 0 },
-	};
+	struct words words = { 0 };
 	const char *name;
-	int rc = sonde_option_all(command, argc, argv, places);
+	int rc = sonde_option_take(command, argc, argv, &words, NULL);
 
 	if (rc >= 0)
 		return rc;
 	rc = sonde_command_session(command, argc, argv, &home, &name);
 	if (rc)
 		return rc;
-	rc = wait_for_event(&home, name, is_quiet, as_json);
+	rc = wait_for_event(&home, name, words.quiet, words.json);
 	sonde_rundir_close(&home);
 	return rc;
 }

@@ -40,40 +40,8 @@ static const char usage[] =
 	"when it is complete, and until the recording has ended. Killed, it goes\n"
 	"on where it was: nothing is lost and nothing there twice.\n";
 
-enum option_value {
-	OPTION_TO = 256,
-	OPTION_HOST,
-	OPTION_COMPRESS,
-	OPTION_RATE,
-	OPTION_SPOOL,
-	OPTION_HEARTBEAT,
-	OPTION_JSON,
-};
-
-/* clang-format off */
-static const struct sonde_option options[] = {
-	{ "to", OPTION_TO, "URL", NULL, SONDE_OPTION_IGNORED, "where to: file:///DIRECTORY or nats://HOST" },
-	{ "host", OPTION_HOST, "NAME", NULL, SONDE_OPTION_IGNORED,
-	  "the machine's name there; default: as the trace says" },
-	{ "compress", OPTION_COMPRESS, NULL, NULL, SONDE_OPTION_IGNORED,
-	  "packets go compressed by zstd, and arrive as they were" },
-	{ "rate", OPTION_RATE, "SIZE", NULL, SONDE_OPTION_IGNORED,
-	  "send so many bytes a second at most, such as 10M" },
-	{ "spool", OPTION_SPOOL, "SIZE", NULL, SONDE_OPTION_IGNORED,
-	  "of a recording with --rotate, remove chunks when they have more "
-	  "than this: those that were shipped first; go on when what it ships "
-	  "to is away" },
-	{ "heartbeat", OPTION_HEARTBEAT, "TIME", NULL, SONDE_OPTION_IGNORED,
-	  "say so often that it lives, for 'sonde hosts' (default: 10s; 0: "
-	  "never)" },
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "what was shipped, as JSON" },
-	{ 0 }
-};
-/* clang-format on */
-
 struct shipping {
-	const char *to;
+	const char *to, *rate, *spool_dir, *heartbeat; /* as they are given */
 	struct sonde_net_config net;
 	struct sonde_net_error error;
 	struct sonde_ship_config config;
@@ -87,6 +55,30 @@ struct shipping {
 	bool json, quiet;
 	bool told_silent; /* that heartbeats go wrong */
 };
+
+/* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct shipping, member)
+static const struct sonde_option options[] = {
+	{ "to", 0, "URL", NULL, TO(to),
+	  "where to: file:///DIRECTORY or nats://HOST" },
+	{ "host", 0, "NAME", NULL, TO(config.host),
+	  "the machine's name there; default: as the trace says" },
+	{ "compress", 0, NULL, NULL, TO(net.packs),
+	  "packets go compressed by zstd, and arrive as they were" },
+	{ "rate", 0, "SIZE", NULL, TO(rate),
+	  "send so many bytes a second at most, such as 10M" },
+	{ "spool", 0, "SIZE", NULL, TO(spool_dir),
+	  "of a recording with --rotate, remove chunks when they have more "
+	  "than this: those that were shipped first; go on when what it ships "
+	  "to is away" },
+	{ "heartbeat", 0, "TIME", NULL, TO(heartbeat),
+	  "say so often that it lives, for 'sonde hosts' (default: 10s; 0: "
+	  "never)" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "json", 0, NULL, NULL, TO(json), "what was shipped, as JSON" },
+	{ 0 }
+};
+/* clang-format on */
 
 /* What is tended while anything is waited for, by a function that is asked
  * without a context. */
@@ -414,21 +406,8 @@ static int ship_run(int argc, char **argv)
 {
 	struct shipping shipping = { .net = sonde_command_net };
 	struct sonde_ship_config *config = &shipping.config;
-	const char *rate = NULL;
-	const char *spool = NULL;
-	const char *heartbeat = NULL;
-	const struct sonde_option_place places[] = {
-		{ OPTION_TO, .value = &shipping.to },
-		{ OPTION_HOST, .value = &config->host },
-		{ OPTION_COMPRESS, .flag = &shipping.net.packs },
-		{ OPTION_RATE, .value = &rate },
-		{ OPTION_SPOOL, .value = &spool },
-		{ OPTION_HEARTBEAT, .value = &heartbeat },
-		{ 'q', .flag = &shipping.quiet },
-		{ OPTION_JSON, .flag = &shipping.json },
-		{ 0 },
-	};
-	int status = sonde_option_all(&sonde_command_ship, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_ship, argc, argv,
+				       &shipping, NULL);
 
 	if (status != -1)
 		return status;
@@ -439,10 +418,11 @@ static int ship_run(int argc, char **argv)
 				"ship: where to? --to file:///DIRECTORY or nats://HOST");
 		return SONDE_EXIT_USAGE;
 	}
-	if (rate &&
-	    (sonde_number_parse_size(rate, &config->rate) || !config->rate))
-		return complain_size("rate", rate);
-	if (parse_heartbeat(heartbeat, &shipping.beat_ms))
+	if (shipping.rate &&
+	    (sonde_number_parse_size(shipping.rate, &config->rate) ||
+	     !config->rate))
+		return complain_size("rate", shipping.rate);
+	if (parse_heartbeat(shipping.heartbeat, &shipping.beat_ms))
 		return SONDE_EXIT_USAGE;
 	if (shipping.net.packs && !sonde_ctf_can_pack()) {
 		sonde_complain("ship: --compress: this build can't; it lacks "
@@ -455,7 +435,7 @@ static int ship_run(int argc, char **argv)
 	config->done = ship_done;
 	config->gone = ship_gone;
 	config->ctx = &shipping;
-	return ship_with_spool(&shipping, spool);
+	return ship_with_spool(&shipping, shipping.spool_dir);
 }
 
 const struct sonde_command sonde_command_ship = {

@@ -26,16 +26,17 @@ static const char usage[] =
 	"can be from the truth. FILE has a line for each message:\n"
 	"FROM TO SENT RECEIVED, both times in nanoseconds by the host's own clock.\n";
 
-enum option_value {
-	OPTION_WINDOW = 256,
-	OPTION_JSON,
+struct words {
+	const char *window;
+	bool json;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "window", OPTION_WINDOW, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "window", 0, "TIME", NULL, TO(window),
 	  "how long a clock is taken to be even (default: 60s)" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
+	{ "json", 0, NULL, NULL, TO(json), "as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -161,14 +162,9 @@ static int sync_show(struct sonde_sync *sync, uint64_t window_ns, bool json)
 static int sync_run(int argc, char **argv)
 {
 	uint64_t window_us = 60 * 1000000;
-	const char *window = NULL;
-	bool json = false;
-	const struct sonde_option_place places[] = {
-		{ OPTION_WINDOW, .value = &window },
-		{ OPTION_JSON, .flag = &json },
-		{ 0 },
-	};
-	int status = sonde_option_all(&sonde_command_sync, argc, argv, places);
+	struct words words = { 0 };
+	int status = sonde_option_take(&sonde_command_sync, argc, argv, &words,
+				       NULL);
 	struct sonde_sync *sync;
 
 	if (status != -1)
@@ -177,15 +173,17 @@ static int sync_run(int argc, char **argv)
 		sonde_complain("sync: one file of messages is wanted");
 		return SONDE_EXIT_USAGE;
 	}
-	if (window && (sonde_number_parse_time_us(window, &window_us) ||
-		       window_us < 1000000 || window_us > WINDOW_MAX / 1000)) {
-		sonde_complain("sync: --window %.50s: from 1s to 24h", window);
+	if (words.window &&
+	    (sonde_number_parse_time_us(words.window, &window_us) ||
+	     window_us < 1000000 || window_us > WINDOW_MAX / 1000)) {
+		sonde_complain("sync: --window %.50s: from 1s to 24h",
+			       words.window);
 		return SONDE_EXIT_USAGE;
 	}
 	sync = sonde_sync_new();
 	status = sync ? sync_read(sync, argv[optind]) : 1;
 	if (status == 0)
-		status = sync_show(sync, window_us * 1000, json);
+		status = sync_show(sync, window_us * 1000, words.json);
 	sonde_sync_free(sync);
 	return status;
 }

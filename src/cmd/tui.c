@@ -24,16 +24,18 @@ static const char usage[] =
 	"Shows a trace on this terminal: its time line, its events, what is counted\n"
 	"of them. ? lists the keys, q ends it.\n";
 
-enum option_value {
-	OPTION_ROWS = 256,
-	OPTION_PLUGIN,
+struct words {
+	const char *file;
+	struct sonde_option_values plugins;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "rows", OPTION_ROWS, "FILE", NULL, SONDE_OPTION_IGNORED,
+	{ "rows", 0, "FILE", NULL, TO(file),
 	  "and rows that it declares (default: ~/.config/sonde/rows)" },
-	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED, SONDE_PLUGIN_HELP },
+	{ "plugin", 0, "FILE", SONDE_VALUE_FILE, TO(plugins),
+	  SONDE_PLUGIN_HELP },
 	{ 0 }
 };
 /* clang-format on */
@@ -103,14 +105,9 @@ static int open_and_show(char **paths, size_t nr,
 
 static int tui_run(int argc, char **argv)
 {
-	const char *file = NULL;
-	struct sonde_option_values plugins = { .nr = 0 };
-	const struct sonde_option_place places[] = {
-		{ OPTION_ROWS, .value = &file },
-		{ OPTION_PLUGIN, .values = &plugins },
-		{ 0 },
-	};
-	int status = sonde_option_all(&sonde_command_tui, argc, argv, places);
+	struct words words = { 0 };
+	int status =
+		sonde_option_take(&sonde_command_tui, argc, argv, &words, NULL);
 	struct sonde_tui_config config = { .trace = NULL };
 	struct sonde_view_rules rules;
 	char name[NAME_MAX + 1];
@@ -125,8 +122,8 @@ static int tui_run(int argc, char **argv)
 			       "text");
 		return SONDE_EXIT_USAGE;
 	}
-	status = sonde_command_view_rows(&sonde_command_tui, file, &plugins,
-					 &rules);
+	status = sonde_command_view_rows(&sonde_command_tui, words.file,
+					 &words.plugins, &rules);
 	if (!status)
 		status = sonde_command_view_traces(&sonde_command_tui, argc,
 						   argv, name, &paths, &nr);

@@ -30,33 +30,30 @@ static const char usage[] =
 	"Serves pages that show a trace to this machine's browsers, until Ctrl-C:\n"
 	"prints the address of the page, and opens it if there is a display.\n";
 
-enum option_value {
-	OPTION_PORT = 256,
-	OPTION_NO_BROWSER,
-	OPTION_FOLLOW,
-	OPTION_LIVE,
-	OPTION_ROWS,
-	OPTION_PLUGIN,
-	OPTION_TSP,
-	OPTION_ALLOW_ORIGIN,
+struct view_words {
+	const char *port, *live, *rows;
+	struct sonde_option_values plugins, origins;
+	bool no_browser, follows, tsp;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct view_words, member)
 static const struct sonde_option options[] = {
-	{ "port", OPTION_PORT, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "port", 0, "N", NULL, TO(port),
 	  "listen on this port of 127.0.0.1 (default: one that is free)" },
-	{ "no-browser", OPTION_NO_BROWSER, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "no-browser", 0, NULL, NULL, TO(no_browser),
 	  "open no browser, print the address only" },
-	{ "follow", OPTION_FOLLOW, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "follow", 0, NULL, NULL, TO(follows),
 	  "the trace is still being written: go on showing what comes" },
-	{ "live", OPTION_LIVE, "SESSION", NULL, SONDE_OPTION_IGNORED,
+	{ "live", 0, "SESSION", NULL, TO(live),
 	  "the same of the trace that a session writes" },
-	{ "rows", OPTION_ROWS, "FILE", NULL, SONDE_OPTION_IGNORED,
+	{ "rows", 0, "FILE", NULL, TO(rows),
 	  "and rows that it declares (default: ~/.config/sonde/rows)" },
-	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED, SONDE_PLUGIN_HELP },
-	{ "tsp", OPTION_TSP, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "plugin", 0, "FILE", SONDE_VALUE_FILE, TO(plugins),
+	  SONDE_PLUGIN_HELP },
+	{ "tsp", 0, NULL, NULL, TO(tsp),
 	  "speak the Trace Server Protocol as well, and print its address" },
-	{ "allow-origin", OPTION_ALLOW_ORIGIN, "URL", NULL, SONDE_OPTION_IGNORED,
+	{ "allow-origin", 0, "URL", NULL, TO(origins),
 	  "with --tsp: let pages of that origin ask by it, such as "
 	  "http://localhost:3000; may be repeated (default: none)" },
 	{ 0 }
@@ -190,12 +187,6 @@ static int serve_session(char *name, struct sonde_view_config *config,
 	return status;
 }
 
-struct view_words {
-	const char *port, *live, *rows;
-	struct sonde_option_values plugins, origins;
-	bool no_browser, tsp;
-};
-
 static int view_serve(int argc, char **argv, struct sonde_view_config *config,
 		      const struct view_words *words)
 {
@@ -299,19 +290,9 @@ static int view_run(int argc, char **argv)
 {
 	struct sonde_view_config config = { .port = 0 };
 	struct view_words words = { .no_browser = false };
-	const struct sonde_option_place places[] = {
-		{ OPTION_PORT, .value = &words.port },
-		{ OPTION_NO_BROWSER, .flag = &words.no_browser },
-		{ OPTION_FOLLOW, .flag = &config.follow },
-		{ OPTION_LIVE, .value = &words.live },
-		{ OPTION_ROWS, .value = &words.rows },
-		{ OPTION_PLUGIN, .values = &words.plugins },
-		{ OPTION_TSP, .flag = &words.tsp },
-		{ OPTION_ALLOW_ORIGIN, .values = &words.origins },
-		{ 0 },
-	};
 	uint64_t number = 0;
-	int status = sonde_option_all(&sonde_command_view, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_view, argc, argv, &words,
+				       NULL);
 
 	if (status >= 0)
 		return status;
@@ -322,6 +303,7 @@ static int view_run(int argc, char **argv)
 		return SONDE_EXIT_USAGE;
 	}
 	config.port = (uint16_t)number;
+	config.follow = words.follows;
 	if ((words.live && optind < argc) ||
 	    (config.follow && argc - optind > 1)) {
 		sonde_complain(

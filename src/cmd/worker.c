@@ -37,22 +37,22 @@ static const char usage[] =
 	"there, until it is interrupted. What it needs for that is collected into\n"
 	"DIR, which stays. Run one on each CPU that is to help.\n";
 
-enum option_value {
-	OPTION_FROM = 256,
-	OPTION_THREADS,
-	OPTION_DO,
+struct words {
+	const char *threads, *from, *out;
+	bool is_maker, quiet;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "from", OPTION_FROM, "URL", NULL, SONDE_OPTION_IGNORED, "where from: nats://HOST" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "from", 0, "URL", NULL, TO(from), "where from: nats://HOST" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(out),
 	  "where it collects: a new directory, or one of an earlier worker or "
 	  "collect" },
-	{ "threads", OPTION_THREADS, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "threads", 0, "N", NULL, TO(threads),
 	  "how many CPUs to use (default: all)" },
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "do", OPTION_DO, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "do", 0, NULL, NULL, TO(is_maker), NULL },
 	{ 0 }
 };
 /* clang-format on */
@@ -325,42 +325,34 @@ static int worker_work(const char *from, const char *out)
 
 static int worker_run(int argc, char **argv)
 {
-	const char *threads = "0";
-	const char *from = NULL;
-	const char *out = NULL;
-	bool is_maker = false;
-	const struct sonde_option_place places[] = {
-		{ OPTION_FROM, .value = &from },
-		{ 'o', .value = &out },
-		{ OPTION_THREADS, .value = &threads },
-		{ OPTION_DO, .flag = &is_maker },
-		{ 'q', .flag = &worker_options.quiet },
-		{ 0 },
-	};
+	struct words words = { .threads = "0" };
 	uint64_t nr_threads;
-	int status =
-		sonde_option_all(&sonde_command_worker, argc, argv, places);
+	int status = sonde_option_take(&sonde_command_worker, argc, argv,
+				       &words, NULL);
 
 	if (status != -1)
 		return status;
-	if (!sonde_number_parse(threads, THREADS_MAX, &nr_threads)) {
+	if (!sonde_number_parse(words.threads, THREADS_MAX, &nr_threads)) {
 		sonde_complain("--threads %.100s: give a number up to %d",
-			       threads, THREADS_MAX);
+			       words.threads, THREADS_MAX);
 		return SONDE_EXIT_USAGE;
 	}
-	if (is_maker)
+	worker_options.quiet = words.quiet;
+	if (words.is_maker)
 		return sonde_command_worker_do(argc, argv,
 					       (unsigned int)nr_threads);
-	if (optind != argc || !from || !out) {
+	if (optind != argc || !words.from || !words.out) {
 		sonde_complain(
-			!from ? "worker: where from? --from nats://HOST" :
-			!out  ? "worker: where does it collect? -o DIR" :
+			!words.from ?
+				"worker: where from? --from nats://HOST" :
+			!words.out ?
+				"worker: where does it collect? -o DIR" :
 				"worker: it takes no words but its options");
 		return SONDE_EXIT_USAGE;
 	}
 	(void)snprintf(worker_options.threads, sizeof(worker_options.threads),
 		       "%u", (unsigned int)nr_threads);
-	return worker_work(from, out);
+	return worker_work(words.from, words.out);
 }
 
 const struct sonde_command sonde_command_worker = {
