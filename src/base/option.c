@@ -48,8 +48,7 @@ const struct sonde_option *sonde_option_find(const struct sonde_option *table,
 			*ret_value = word[length] ? word + length + 1 : NULL;
 			return table;
 		}
-		if (!is_long && SONDE_OPTION_IS_LETTER(table->id) &&
-		    word[1] == table->id) {
+		if (!is_long && table->letter && word[1] == table->letter) {
 			*ret_value = word[2] ? word + 2 : NULL;
 			return table;
 		}

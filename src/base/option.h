@@ -58,7 +58,7 @@ struct sonde_option_to {
 /* Without a name it is a heading of --help; without either, the table's end. */
 struct sonde_option {
 	const char *name;
-	int id; /* what the parser returns; a letter's is the short form */
+	char letter; /* the short form; 0: none */
 	/* As --help shows it; NULL: none. "[=X]": may be left out. */
 	const char *value;
 	/* What it can be: words parted by blanks, or SONDE_VALUE_...; NULL */
@@ -66,8 +66,6 @@ struct sonde_option {
 	struct sonde_option_to to;
 	const char *help; /* NULL: taken, and not told of */
 };
-
-#define SONDE_OPTION_IS_LETTER(id) ((id) > 0 && (id) < 256)
 
 /* Puts it where it goes in `words`; `value` NULL: it has none. 0, or what its
  * function says. */

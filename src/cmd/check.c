@@ -13,13 +13,14 @@ static const char usage[] =
 	"where, and which of its streams are sound. The exit status is 3 if\n"
 	"something can't be read.\n";
 
-enum option_value {
-	OPTION_STRICT = SONDE_OPTION_OWN,
+struct words {
+	bool strict;
 };
 
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "strict", OPTION_STRICT, NULL, NULL, SONDE_OPTION_IGNORED, "3 for warnings as well" },
+	{ "strict", 0, NULL, NULL, TO(strict), "3 for warnings as well" },
 	{ 0 }
 };
 /* clang-format on */
@@ -28,16 +29,12 @@ static int run(int argc, char **argv)
 {
 	struct sonde_analysis_args args;
 	struct sonde_read read;
-	bool strict = false;
-	const struct sonde_option_place places[] = {
-		{ OPTION_STRICT, .flag = &strict },
-		{ 0 },
-	};
+	struct words words = { 0 };
 	int status;
 
 	sonde_read_init(&read, &sonde_command_check);
-	status = sonde_read_option_all(&read, argc, argv, places);
-	if (status)
+	status = sonde_option_take(read.command, argc, argv, &words, &read);
+	if (status >= 0)
 		return status;
 	status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
@@ -46,8 +43,9 @@ static int run(int argc, char **argv)
 	status = sonde_read_report(&read, &sonde_analysis_check, &args);
 	if (status)
 		return status;
-	return args.nr_errors || (strict && args.nr_warnings) ? SONDE_EXIT_NO :
-								0;
+	return args.nr_errors || (words.strict && args.nr_warnings) ?
+		       SONDE_EXIT_NO :
+		       0;
 }
 
 const struct sonde_command sonde_command_check = {

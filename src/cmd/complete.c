@@ -67,34 +67,17 @@ static void offer(const struct typed *typed, const char *word,
 
 /* ---- options ---- */
 
-static bool is_option_called(const struct sonde_option *option,
-			     const char *word)
-{
-	size_t length = strcspn(word, "=");
-
-	if (word[1] != '-')
-		return SONDE_OPTION_IS_LETTER(option->id) &&
-		       word[1] == option->id;
-	return option->name && strlen(option->name) + 2 == length &&
-	       !memcmp(option->name, word + 2, length - 2);
-}
-
 /* As the parser takes it: of several commands first, unless the command itself
  * says more of its values. */
 static const struct sonde_option *
 find_option(const struct sonde_command *command, const char *word)
 {
-	const struct sonde_option *tables[] = { command->options,
-						command->common };
+	const char *value;
+	const struct sonde_option *option =
+		sonde_option_find(command->options, word, &value);
 
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(tables); i++) {
-		const struct sonde_option *option = tables[i];
-
-		for (; option && (option->name || option->help); option++)
-			if (option->name && is_option_called(option, word))
-				return option;
-	}
-	return NULL;
+	return option ? option :
+			sonde_option_find(command->common, word, &value);
 }
 
 static void offer_table(const struct line *line,
@@ -111,8 +94,8 @@ static void offer_table(const struct line *line,
 		last = option->name;
 		(void)snprintf(name, sizeof(name), "--%s", option->name);
 		offer(&typed, name, option->help);
-		(void)snprintf(name, sizeof(name), "-%c", option->id);
-		if (SONDE_OPTION_IS_LETTER(option->id) && !line->word[1])
+		(void)snprintf(name, sizeof(name), "-%c", option->letter);
+		if (option->letter && !line->word[1])
 			offer(&typed, name, option->help);
 	}
 }

@@ -25,20 +25,6 @@ static const char usage[] =
 	"threads, of some kinds, or as a filter says. Any reader of the Common\n"
 	"Trace Format can open it.\n";
 
-enum option_value {
-	OPTION_TID = SONDE_OPTION_OWN,
-};
-
-/* clang-format off */
-static const struct sonde_option options[] = {
-	{ .help = "What to keep" },
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
-	  "events of this name, with * and ?; may be given several times" },
-	{ "tid", OPTION_TID, "N", NULL, SONDE_OPTION_IGNORED, "events of this thread; likewise" },
-	{ 0 }
-};
-/* clang-format on */
-
 struct words {
 	const char *globs[GLOBS_MAX];
 	size_t nr_globs;
@@ -57,43 +43,49 @@ static int add_word(const char **words, size_t *nr, size_t most,
 	return 0;
 }
 
-static int add_thread(struct words *words, const char *word)
+static int cut_glob(void *ctx, const char *value)
 {
-	if (*word && strspn(word, "0123456789") == strlen(word) &&
-	    strlen(word) < 10)
+	struct words *words = ctx;
+
+	return add_word(words->globs, &words->nr_globs, GLOBS_MAX, value);
+}
+
+static int cut_thread(void *ctx, const char *value)
+{
+	struct words *words = ctx;
+
+	if (*value && strspn(value, "0123456789") == strlen(value) &&
+	    strlen(value) < 10)
 		return add_word(words->threads, &words->nr_threads, THREADS_MAX,
-				word);
-	sonde_complain("cut: --tid %.100s: not a thread's number", word);
+				value);
+	sonde_complain("cut: --tid %.100s: not a thread's number", value);
 	return SONDE_EXIT_USAGE;
 }
 
-/* 0, or the exit status of wrong usage. */
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ .help = "What to keep" },
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_BY(cut_glob),
+	  "events of this name, with * and ?; may be given several times" },
+	{ "tid", 0, "N", NULL, SONDE_OPTION_BY(cut_thread),
+	  "events of this thread; likewise" },
+	{ 0 }
+};
+/* clang-format on */
+
+/* -1: go on; or an exit status. */
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
-	int option;
-	int status = 0;
+	int status = sonde_option_take(read->command, argc, argv, words, read);
 
-	while (status == 0 &&
-	       (option = sonde_read_option(read, argc, argv)) != -1)
-		switch (option) {
-		case 'e':
-			status = add_word(words->globs, &words->nr_globs,
-					  GLOBS_MAX, optarg);
-			break;
-		case OPTION_TID:
-			status = add_thread(words, optarg);
-			break;
-		default:
-			status = SONDE_EXIT_USAGE;
-		}
-	if (status != 0 || read->help_wanted)
+	if (status >= 0)
 		return status;
 	if (!read->output) {
 		sonde_complain("cut: where to? -o DIR");
 		return SONDE_EXIT_USAGE;
 	}
-	return 0;
+	return -1;
 }
 
 /* ---- the expression ---- */
@@ -217,8 +209,9 @@ static int run(int argc, char **argv)
 	int status;
 
 	sonde_read_init(&read, &sonde_command_cut);
-	if (parse(&read, argc, argv, &words) != 0)
-		return SONDE_EXIT_USAGE;
+	status = parse(&read, argc, argv, &words);
+	if (status >= 0)
+		return status;
 	/* A directory: not a file for what is printed. */
 	to = read.output;
 	read.output = NULL;

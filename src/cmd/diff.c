@@ -17,33 +17,6 @@ static const char usage[] =
 	"Shows what is different between two traces: how many events there are\n"
 	"of each name, and how long what begins and ends takes.\n";
 
-enum option_value {
-	OPTION_THRESHOLD = SONDE_OPTION_OWN,
-	OPTION_RATES,
-	OPTION_BEGIN,
-	OPTION_END,
-	OPTION_KEY,
-};
-
-/* clang-format off */
-static const struct sonde_option options[] = {
-	{ .help = "What to compare" },
-	{ "threshold", OPTION_THRESHOLD, "P", NULL, SONDE_OPTION_IGNORED,
-	  "a difference counts if it is more than P, such as 10% (the "
-	  "default); if this is given and one counts, the exit status is 3" },
-	{ "rates", OPTION_RATES, NULL, NULL, SONDE_OPTION_IGNORED,
-	  "events per second, not their number: for traces of different "
-	  "lengths" },
-	{ "begin", OPTION_BEGIN, "EXPR", NULL, SONDE_OPTION_IGNORED,
-	  "the events that begin something" },
-	{ "end", OPTION_END, "EXPR", NULL, SONDE_OPTION_IGNORED, "the events that end it" },
-	{ "key", OPTION_KEY, "EXPR", NULL, SONDE_OPTION_IGNORED,
-	  "begins and ends with the same value belong together (default: "
-	  "those of a thread)" },
-	{ 0 }
-};
-/* clang-format on */
-
 enum expression {
 	BEGIN,
 	END,
@@ -54,9 +27,30 @@ enum expression {
 struct words {
 	struct sonde_read_expression list[NR_EXPRESSIONS];
 	double threshold;
-	bool strict; /* --threshold was given */
+	const char *threshold_text; /* NULL: not given */
 	bool rates;
 };
+
+/* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
+static const struct sonde_option options[] = {
+	{ .help = "What to compare" },
+	{ "threshold", 0, "P", NULL, TO(threshold_text),
+	  "a difference counts if it is more than P, such as 10% (the "
+	  "default); if this is given and one counts, the exit status is 3" },
+	{ "rates", 0, NULL, NULL, TO(rates),
+	  "events per second, not their number: for traces of different "
+	  "lengths" },
+	{ "begin", 0, "EXPR", NULL, TO(list[BEGIN].text),
+	  "the events that begin something" },
+	{ "end", 0, "EXPR", NULL, TO(list[END].text),
+	  "the events that end it" },
+	{ "key", 0, "EXPR", NULL, TO(list[KEY].text),
+	  "begins and ends with the same value belong together (default: "
+	  "those of a thread)" },
+	{ 0 }
+};
+/* clang-format on */
 
 /* "10%" or "10": 0.1. */
 static int parse_percent(const char *text, double *ret_share)
@@ -78,28 +72,19 @@ static int parse_percent(const char *text, double *ret_share)
 	return 0;
 }
 
-/* 0, or the exit status of wrong usage. */
+/* -1: go on; or an exit status. */
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
-	const char *threshold = NULL;
-	const struct sonde_option_place places[] = {
-		{ OPTION_THRESHOLD, .flag = &words->strict,
-		  .value = &threshold },
-		{ OPTION_RATES, .flag = &words->rates },
-		{ OPTION_BEGIN, .value = &words->list[BEGIN].text },
-		{ OPTION_END, .value = &words->list[END].text },
-		{ OPTION_KEY, .value = &words->list[KEY].text },
-		{ 0 },
-	};
-	int status = sonde_read_option_all(read, argc, argv, places);
+	int status = sonde_option_take(read->command, argc, argv, words, read);
 
-	if (!status && threshold && parse_percent(threshold, &words->threshold))
-		status = SONDE_EXIT_USAGE;
-	if (status)
+	if (status >= 0)
 		return status;
+	if (words->threshold_text &&
+	    parse_percent(words->threshold_text, &words->threshold))
+		return SONDE_EXIT_USAGE;
 	if (!words->list[BEGIN].text == !words->list[END].text)
-		return 0;
+		return -1;
 	sonde_complain("diff: --begin and --end need each other");
 	return SONDE_EXIT_USAGE;
 }
@@ -143,8 +128,9 @@ static int compare(struct sonde_read *read, const struct words *words)
 			  sonde_read_report(read, &sonde_analysis_diff, args);
 	for (size_t i = 0; i < 2; i++)
 		sonde_read_expressions_fini(sides[i].list, NR_EXPRESSIONS);
-	return !status && words->strict && args->nr_warnings ? SONDE_EXIT_NO :
-							       status;
+	return !status && words->threshold_text && args->nr_warnings ?
+		       SONDE_EXIT_NO :
+		       status;
 }
 
 static int run(int argc, char **argv)
@@ -160,9 +146,9 @@ static int run(int argc, char **argv)
 
 	sonde_read_init(&read, &sonde_command_diff);
 	read.split = true;
-	if (parse(&read, argc, argv, &words))
-		return SONDE_EXIT_USAGE;
-	status = sonde_read_open(&read, argc, argv, 2, 2);
+	status = parse(&read, argc, argv, &words);
+	if (status < 0)
+		status = sonde_read_open(&read, argc, argv, 2, 2);
 	return status >= 0 ? status : compare(&read, &words);
 }
 

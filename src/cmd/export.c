@@ -24,40 +24,6 @@
 
 static const char usage[] = "sonde export --to FORMAT [options] [TRACE...]\n";
 
-enum option_value {
-	OPTION_COUNTER = SONDE_OPTION_OTHERS,
-	OPTION_FIELDS,
-	OPTION_NO_NAMES,
-};
-
-/* clang-format off */
-static const struct sonde_option options[] = {
-	/* take_format() finds it before the common one, which is a time */
-	{ .help = "Formats" },
-	{ "to", SONDE_OPTION_TO, "perfetto", "perfetto chrome csv jsonl folded", SONDE_OPTION_IGNORED,
-	  "for ui.perfetto.dev: threads, spans, instants, counters, what ran "
-	  "on which CPU" },
-	{ "to", SONDE_OPTION_TO, "chrome", NULL, SONDE_OPTION_IGNORED,
-	  "JSON for chrome://tracing, Perfetto, Speedscope" },
-	{ "to", SONDE_OPTION_TO, "csv", NULL, SONDE_OPTION_IGNORED,
-	  "a line per event, a column per field" },
-	{ "to", SONDE_OPTION_TO, "jsonl", NULL, SONDE_OPTION_IGNORED,
-	  "a JSON object per event and line" },
-	{ "to", SONDE_OPTION_TO, "folded", NULL, SONDE_OPTION_IGNORED,
-	  "stacks, as of 'sonde flame --folded'" },
-	SONDE_PAIRS_OPTIONS,
-	{ .help = "What else" },
-	{ "counter", OPTION_COUNTER, "EXPR", NULL, SONDE_OPTION_IGNORED,
-	  "a counter with the value of EXPR, for every event that has one "
-	  "(perfetto, chrome); may be given several times" },
-	{ "fields", OPTION_FIELDS, "LIST", NULL, SONDE_OPTION_IGNORED,
-	  "csv: a column for each of these fields, with commas between them" },
-	{ "no-names", OPTION_NO_NAMES, NULL, NULL, SONDE_OPTION_IGNORED,
-	  "addresses of code as numbers alone" },
-	{ 0 }
-};
-/* clang-format on */
-
 struct words {
 	const struct sonde_export_format *format;
 	struct sonde_pairs_words pairs;
@@ -66,6 +32,48 @@ struct words {
 	const char *counters[COUNTERS_MAX];
 	size_t nr_counters;
 };
+
+static int add_counter(void *ctx, const char *value)
+{
+	struct words *words = ctx;
+
+	if (words->nr_counters == COUNTERS_MAX) {
+		sonde_complain("export: at most %d counters", COUNTERS_MAX);
+		return SONDE_EXIT_USAGE;
+	}
+	words->counters[words->nr_counters++] = value;
+	return 0;
+}
+
+/* clang-format off */
+#define TO_PAIRS(member) TO(pairs.member)
+#define TO(member) SONDE_OPTION_TO(struct words, member)
+static const struct sonde_option options[] = {
+	/* take_format() finds it before the common one, which is a time */
+	{ .help = "Formats" },
+	{ "to", 0, "perfetto", "perfetto chrome csv jsonl folded", SONDE_OPTION_IGNORED,
+	  "for ui.perfetto.dev: threads, spans, instants, counters, what ran "
+	  "on which CPU" },
+	{ "to", 0, "chrome", NULL, SONDE_OPTION_IGNORED,
+	  "JSON for chrome://tracing, Perfetto, Speedscope" },
+	{ "to", 0, "csv", NULL, SONDE_OPTION_IGNORED,
+	  "a line per event, a column per field" },
+	{ "to", 0, "jsonl", NULL, SONDE_OPTION_IGNORED,
+	  "a JSON object per event and line" },
+	{ "to", 0, "folded", NULL, SONDE_OPTION_IGNORED,
+	  "stacks, as of 'sonde flame --folded'" },
+	SONDE_PAIRS_OPTIONS(TO_PAIRS),
+	{ .help = "What else" },
+	{ "counter", 0, "EXPR", NULL, SONDE_OPTION_BY(add_counter),
+	  "a counter with the value of EXPR, for every event that has one "
+	  "(perfetto, chrome); may be given several times" },
+	{ "fields", 0, "LIST", NULL, TO(fields),
+	  "csv: a column for each of these fields, with commas between them" },
+	{ "no-names", 0, NULL, NULL, TO(no_names),
+	  "addresses of code as numbers alone" },
+	{ 0 }
+};
+/* clang-format on */
 
 /* Takes `--to FORMAT` out of the words; returns how many are left. */
 static int take_format(int argc, char **argv, struct words *words)
@@ -98,27 +106,6 @@ static int take_format(int argc, char **argv, struct words *words)
 	return nr;
 }
 
-static int parse_own(struct words *words, int option)
-{
-	const struct sonde_option_place places[] = {
-		SONDE_PAIRS_PLACES(&words->pairs),
-		{ OPTION_FIELDS, .value = &words->fields },
-		{ OPTION_NO_NAMES, .flag = &words->no_names },
-		{ 0 },
-	};
-
-	if (sonde_option_put(places, option))
-		return 0;
-	if (option != OPTION_COUNTER)
-		return SONDE_EXIT_USAGE;
-	if (words->nr_counters == COUNTERS_MAX) {
-		sonde_complain("export: at most %d counters", COUNTERS_MAX);
-		return SONDE_EXIT_USAGE;
-	}
-	words->counters[words->nr_counters++] = optarg;
-	return 0;
-}
-
 /* `word`: what --to says, which may be a time; NULL. */
 static int complain_format(const char *word)
 {
@@ -136,17 +123,14 @@ static int complain_format(const char *word)
 	return SONDE_EXIT_USAGE;
 }
 
-/* 0, or the exit status of wrong usage. */
+/* -1: go on; or an exit status. */
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
-	int option;
+	int status = sonde_option_take(read->command, argc, argv, words, read);
 
-	while ((option = sonde_read_option(read, argc, argv)) != -1)
-		if (parse_own(words, option) != 0)
-			return SONDE_EXIT_USAGE;
-	if (read->help_wanted)
-		return 0;
+	if (status >= 0)
+		return status;
 	if (!words->format)
 		return complain_format(read->to_text);
 	if (!read->output && words->format->binary && isatty(STDOUT_FILENO)) {
@@ -154,7 +138,8 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 			       "-o FILE");
 		return SONDE_EXIT_USAGE;
 	}
-	return sonde_pairs_check(&words->pairs);
+	status = sonde_pairs_check(&words->pairs);
+	return status ? status : -1;
 }
 
 /* 0 or the exit status. */
@@ -214,10 +199,10 @@ static int run(int argc, char **argv)
 	sonde_read_init(&read, &sonde_command_export);
 	read.flows = true;
 	argc = take_format(argc, argv, &words);
-	if (parse(&read, argc, argv, &words) != 0)
-		return SONDE_EXIT_USAGE;
-	status = sonde_read_open(&read, argc, argv, 1, 0);
-	if (status >= 0 || !words.format)
+	status = parse(&read, argc, argv, &words);
+	if (status < 0)
+		status = sonde_read_open(&read, argc, argv, 1, 0);
+	if (status >= 0)
 		return status;
 	export.timeline.nr_counters = words.nr_counters;
 	status =

@@ -18,47 +18,41 @@ static const char usage[] =
 	"Draws what called what, and for how long: an SVG picture for any\n"
 	"browser.\n";
 
-enum option_value {
-	OPTION_FOLDED = SONDE_OPTION_OTHERS,
-	OPTION_COUNT,
-	OPTION_PER_THREAD,
-	OPTION_TITLE,
-	OPTION_STACKS,
-	OPTION_WEIGHT,
+struct words {
+	struct sonde_pairs_words pairs;
+	bool folded, count, per_thread;
+	const char *title;
+	const char *stacks; /* what of; "": events; NULL: not given */
+	struct sonde_read_expression weight;
 };
 
 /* clang-format off */
+#define TO_PAIRS(member) TO(pairs.member)
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	SONDE_PAIRS_OPTIONS,
+	SONDE_PAIRS_OPTIONS(TO_PAIRS),
 	{ .help = "Or the call stacks of events (record with --stack)" },
-	{ "stacks", OPTION_STACKS, "[=WHAT]", "samples events live peak waits holders offcpu wakers", SONDE_OPTION_IGNORED,
+	{ "stacks", 0, "[=WHAT]", "samples events live peak waits holders offcpu wakers", TO(stacks),
 	  "samples of what ran, events (the default), memory not freed (live) or in use at the peak, "
 	  "time waited for locks by the waiters or the holders, time that threads were blocked "
 	  "(offcpu), or the same by who woke them (wakers)" },
-	{ "weight", OPTION_WEIGHT, "EXPR", NULL, SONDE_OPTION_IGNORED,
+	{ "weight", 0, "EXPR", NULL, TO(weight.text),
 	  "what an event weighs, such as size (default: 1)" },
 	{ .help = "Which form" },
-	{ "folded", OPTION_FOLDED, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "folded", 0, NULL, NULL, TO(folded),
 	  "lines of stacks and weights, for other tools" },
-	{ "count", OPTION_COUNT, NULL, NULL, SONDE_OPTION_IGNORED, "weigh calls, not nanoseconds" },
-	{ "per-thread", OPTION_PER_THREAD, NULL, NULL, SONDE_OPTION_IGNORED, "threads apart" },
-	{ "title", OPTION_TITLE, "TEXT", NULL, SONDE_OPTION_IGNORED, "above the picture" },
+	{ "count", 0, NULL, NULL, TO(count), "weigh calls, not nanoseconds" },
+	{ "per-thread", 0, NULL, NULL, TO(per_thread), "threads apart" },
+	{ "title", 0, "TEXT", NULL, TO(title), "above the picture" },
 	{ 0 }
 };
 /* clang-format on */
 
-struct words {
-	struct sonde_pairs_words pairs;
-	bool folded, count, per_thread, stacks;
-	const char *title, *what;
-	struct sonde_read_expression weight;
-};
-
 /* -1: none is called so. */
 static int weigh_of(const struct words *words)
 {
-	return words->what ? sonde_flame_weigh(words->what) :
-			     SONDE_ANALYSIS_WEIGH_EVENTS;
+	return *words->stacks ? sonde_flame_weigh(words->stacks) :
+				SONDE_ANALYSIS_WEIGH_EVENTS;
 }
 
 /* 0, or the exit status of wrong usage. */
@@ -74,7 +68,7 @@ static int check_stacks(const struct words *words)
 			"holders, offcpu or wakers";
 	else if (words->pairs.list[SONDE_PAIRS_BEGIN].text || words->per_thread)
 		wrong = "--stacks goes with neither --begin nor --per-thread";
-	else if (words->weight.text && (words->what || words->count))
+	else if (words->weight.text && (*words->stacks || words->count))
 		wrong = "--weight is one of events: without --count, and "
 			"--stacks without a word";
 	if (!wrong)
@@ -83,27 +77,18 @@ static int check_stacks(const struct words *words)
 	return SONDE_EXIT_USAGE;
 }
 
-/* 0, or the exit status of wrong usage. */
+/* -1: go on; or an exit status. */
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
-	const struct sonde_option_place places[] = {
-		SONDE_PAIRS_PLACES(&words->pairs),
-		{ OPTION_FOLDED, .flag = &words->folded },
-		{ OPTION_COUNT, .flag = &words->count },
-		{ OPTION_PER_THREAD, .flag = &words->per_thread },
-		{ OPTION_TITLE, .value = &words->title },
-		{ OPTION_STACKS, .flag = &words->stacks,
-		  .value = &words->what },
-		{ OPTION_WEIGHT, .value = &words->weight.text },
-		{ 0 },
-	};
-	int status = sonde_read_option_all(read, argc, argv, places);
+	int status = sonde_option_take(read->command, argc, argv, words, read);
 
-	if (status)
+	if (status >= 0)
 		return status;
 	status = sonde_pairs_check(&words->pairs);
-	return status ? status : check_stacks(words);
+	if (!status)
+		status = check_stacks(words);
+	return status ? status : -1;
 }
 
 static int make_pairs(struct sonde_flame *flame, struct sonde_read *read,
@@ -188,9 +173,9 @@ static int run(int argc, char **argv)
 	int status;
 
 	sonde_read_init(&read, &sonde_command_flame);
-	if (parse(&read, argc, argv, &words) != 0)
-		return SONDE_EXIT_USAGE;
-	status = sonde_read_open(&read, argc, argv, 1, 0);
+	status = parse(&read, argc, argv, &words);
+	if (status < 0)
+		status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
 	if (!words.title)

@@ -76,8 +76,8 @@ static void put_option(const struct sonde_option *option)
 	char letter[8] = "    ";
 	int used;
 
-	if (SONDE_OPTION_IS_LETTER(option->id))
-		(void)snprintf(letter, sizeof(letter), "-%c, ", option->id);
+	if (option->letter)
+		(void)snprintf(letter, sizeof(letter), "-%c, ", option->letter);
 	used = printf("  %s--%s%s%s", letter, option->name,
 		      *value && *value != '[' ? " " : "", value);
 	if (used < COLUMN - 1)

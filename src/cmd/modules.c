@@ -11,6 +11,7 @@
 
 #include "base/nearest.h"
 #include "base/port.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
@@ -24,30 +25,22 @@ static const char usage[] =
 	"is loaded. build needs the kernel's headers and a compiler, load and unload need\n"
 	"root.\n";
 
-enum {
-	KERNEL = 1 << 8, /* bits, and no letters */
-	HEADERS = 1 << 9,
-	OUTPUT = 1 << 10,
-	SOURCES = 1 << 11,
-	GROUP = 1 << 12,
-	CLOCK_BITS = 1 << 13,
-	JSON = 1 << 14,
-};
-
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct modules_options, member)
 static const struct sonde_option option_table[] = {
-	{ "kernel", KERNEL, "VERSION", NULL, SONDE_OPTION_IGNORED,
+	{ "kernel", 0, "VERSION", NULL, TO(kernel),
 	  "for that kernel (default: the one that runs)" },
-	{ "headers", HEADERS, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "headers", 0, "DIR", SONDE_VALUE_DIR, TO(headers),
 	  "its headers (default: /lib/modules/VERSION/build)" },
-	{ "output", OUTPUT, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "output", 0, "DIR", SONDE_VALUE_DIR, TO(folder),
 	  "where the built module is (default: ~/.cache/sonde/modules/VERSION)" },
-	{ "sources", SOURCES, "DIR", SONDE_VALUE_DIR, SONDE_OPTION_IGNORED,
+	{ "sources", 0, "DIR", SONDE_VALUE_DIR, TO(sources),
 	  "the module's sources (default: as installed)" },
-	{ "group", GROUP, "NAME", NULL, SONDE_OPTION_IGNORED, "this group may trace, not only root" },
-	{ "clock-bits", CLOCK_BITS, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "group", 0, "NAME", NULL, TO(group),
+	  "this group may trace, not only root" },
+	{ "clock-bits", 0, "N", NULL, TO(clock_bits),
 	  "use N bits of the CPU's counter, for tests" },
-	{ "json", JSON, NULL, NULL, SONDE_OPTION_IGNORED, "as JSON" },
+	{ "json", 0, NULL, NULL, TO(json), "as JSON" },
 	{ 0 }
 };
 /* clang-format on */
@@ -61,12 +54,12 @@ static int run_unload(const struct modules_options *options)
 static const struct verb {
 	const char *name;
 	int (*run)(const struct modules_options *options);
-	int takes; /* options, or-ed */
+	const char *takes; /* options */
 } verbs[] = {
-	{ "build", modules_build, KERNEL | HEADERS | OUTPUT | SOURCES },
-	{ "load", modules_load, OUTPUT | GROUP | CLOCK_BITS },
-	{ "unload", run_unload, 0 },
-	{ "status", modules_status, JSON },
+	{ "build", modules_build, "kernel headers output sources" },
+	{ "load", modules_load, "output group clock-bits" },
+	{ "unload", run_unload, "" },
+	{ "status", modules_status, "json" },
 };
 
 static const struct verb *find_verb(const char *name)
@@ -75,33 +68,6 @@ static const struct verb *find_verb(const char *name)
 		if (!strcmp(verbs[i].name, name))
 			return &verbs[i];
 	return NULL;
-}
-
-static void set(struct modules_options *options, int word, const char *value)
-{
-	switch (word) {
-	case KERNEL:
-		options->kernel = value;
-		break;
-	case HEADERS:
-		options->headers = value;
-		break;
-	case OUTPUT:
-		options->folder = value;
-		break;
-	case SOURCES:
-		options->sources = value;
-		break;
-	case GROUP:
-		options->group = value;
-		break;
-	case CLOCK_BITS:
-		options->clock_bits = value;
-		break;
-	default:
-		options->json = true;
-		break;
-	}
 }
 
 static int finish(int status)
@@ -132,45 +98,31 @@ static int wrong_verb(const char *word)
 	return SONDE_EXIT_USAGE;
 }
 
-/* What the command line asks for; 0, or 'h' for help, or -1 with an error told. */
-static int parse(int argc, char **argv, struct modules_options *options,
-		 int *ret_given)
+/* The name of an option that was given and that the verb doesn't take; or NULL. */
+static const char *find_untaken(const struct verb *verb,
+				const struct modules_options *options)
 {
-	int word;
+	for (size_t i = 0; option_table[i].name; i++) {
+		const struct sonde_option *option = &option_table[i];
 
-	while ((word = sonde_option_next(&sonde_command_modules, argc, argv)) !=
-	       -1) {
-		if (word == 'h')
-			return word;
-		if (word == '?')
-			return -1;
-		*ret_given |= word;
-		set(options, word, optarg);
+		if (sonde_option_is_given(option, options) &&
+		    !sonde_text_has(verb->takes, strlen(verb->takes), " ",
+				    option->name))
+			return option->name;
 	}
-	return 0;
-}
-
-static const char *name_of(int option)
-{
-	for (size_t i = 0; option_table[i].name; i++)
-		if (option_table[i].id & option)
-			return option_table[i].name;
-	return "";
+	return NULL;
 }
 
 static int run(int argc, char **argv)
 {
 	struct modules_options options = { 0 };
 	const struct verb *verb;
-	int given = 0;
-	int rc = parse(argc, argv, &options, &given);
+	const char *untaken;
+	int rc = sonde_option_take(&sonde_command_modules, argc, argv, &options,
+				   NULL);
 
-	if (rc == 'h') {
-		sonde_help(&sonde_command_modules);
-		return finish(0);
-	}
-	if (rc)
-		return SONDE_EXIT_USAGE;
+	if (rc >= 0)
+		return rc ? rc : finish(0);
 	verb = find_verb(argv[optind]);
 	if (!verb)
 		return wrong_verb(argv[optind]);
@@ -179,9 +131,10 @@ static int run(int argc, char **argv)
 			       argv[optind + 1]);
 		return SONDE_EXIT_USAGE;
 	}
-	if (given & ~verb->takes) {
+	untaken = find_untaken(verb, &options);
+	if (untaken) {
 		sonde_complain("modules %s: takes no --%s", verb->name,
-			       name_of(given & ~verb->takes));
+			       untaken);
 		return SONDE_EXIT_USAGE;
 	}
 	return finish(verb->run(&options));

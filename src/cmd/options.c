@@ -31,9 +31,8 @@ static const struct sonde_option help_option = {
 /* Whether these are two ways to spell one: an abbreviation may be of both. */
 static bool is_alike(const struct sonde_option *a, const struct sonde_option *b)
 {
-	return a->id ? a->id == b->id :
-		       a->to.kind == b->to.kind && a->to.place == b->to.place &&
-			       a->to.take == b->to.take;
+	return a->to.kind == b->to.kind && a->to.place == b->to.place &&
+	       a->to.take == b->to.take;
 }
 
 /* The first that is the same as this one, of a table that begins at `first`: by its
@@ -63,10 +62,9 @@ static void add(struct parser *parser, size_t first,
 					 first_alike(parser, first, option) };
 		parser->options[parser->nr++] = option;
 	}
-	if (!SONDE_OPTION_IS_LETTER(option->id) ||
-	    parser->nr_letters + 2 > LETTERS_MAX)
+	if (!option->letter || parser->nr_letters + 2 > LETTERS_MAX)
 		return;
-	parser->letters[parser->nr_letters++] = (char)option->id;
+	parser->letters[parser->nr_letters++] = option->letter;
 	if (takes == required_argument)
 		parser->letters[parser->nr_letters++] = ':';
 }
@@ -183,7 +181,7 @@ static int next_option(const struct sonde_command *command,
 	if (option >= FIRST_OPTION || option == -1)
 		return option == -1 ? -1 : option - FIRST_OPTION;
 	for (size_t i = 0; option != '?' && i < parser->nr; i++)
-		if (parser->options[i]->id == option)
+		if (parser->options[i]->letter == option)
 			return (int)i;
 	complain_option(command, option, argv[optind - 1], parser);
 	return -2;
@@ -210,51 +208,4 @@ int sonde_option_take(const struct sonde_command *command, int argc,
 			optarg);
 	}
 	return status ? status : i == -1 ? -1 : SONDE_EXIT_USAGE;
-}
-
-int sonde_option_next(const struct sonde_command *command, int argc,
-		      char **argv)
-{
-	struct parser parser;
-	int i;
-
-	make_parser(command, &parser);
-	i = next_option(command, &parser, argc, argv);
-	return i >= 0 ? parser.options[i]->id : i == -1 ? -1 : '?';
-}
-
-bool sonde_option_put(const struct sonde_option_place *places, int option)
-{
-	for (; places->id; places++) {
-		struct sonde_option_values *values = places->values;
-
-		if (places->id != option)
-			continue;
-		if (places->flag)
-			*places->flag = true;
-		if (places->value)
-			*places->value = optarg;
-		if (values && values->nr == SONDE_OPTION_VALUES)
-			values->full = true;
-		else if (values)
-			values->list[values->nr++] = optarg;
-		return true;
-	}
-	return false;
-}
-
-int sonde_option_all(const struct sonde_command *command, int argc, char **argv,
-		     const struct sonde_option_place *places)
-{
-	int option;
-
-	while ((option = sonde_option_next(command, argc, argv)) != -1) {
-		if (option == 'h') {
-			sonde_help(command);
-			return 0;
-		}
-		if (!sonde_option_put(places, option))
-			return SONDE_EXIT_USAGE;
-	}
-	return -1;
 }

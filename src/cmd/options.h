@@ -33,14 +33,6 @@ const struct sonde_command *sonde_command(size_t i);
 const struct sonde_command *sonde_command_find(const char *name);
 
 /*
- * As getopt_long(), but what is wrong is said in our words, with the option
- * that was meant, if one is near: '?' then. -h and --help are 'h', in every
- * command. optind is 0 or 1 before the first call. One thread reads options.
- */
-int sonde_option_next(const struct sonde_command *command, int argc,
-		      char **argv);
-
-/*
  * Takes all options: the command's own to `words`, those of several commands to
  * `common`. What is wrong is said in our words, with the option that was meant, if
  * one is near; -h and --help are in every command, and shown. -1: go on with the
@@ -49,22 +41,6 @@ int sonde_option_next(const struct sonde_command *command, int argc,
  */
 int sonde_option_take(const struct sonde_command *command, int argc,
 		      char **argv, void *words, void *common);
-
-/* Where an option goes: a flag that is set, a pointer that gets its value (the last
- * one, if it comes again), a list of values. A list of places ends with zeros. */
-struct sonde_option_place {
-	int id;
-	bool *flag;
-	const char **value;
-	struct sonde_option_values *values;
-};
-
-/* Whether it has a place, where it is then. */
-bool sonde_option_put(const struct sonde_option_place *places, int option);
-/* All of them; --help is shown. -1: go on with the words from optind; else an
- * exit status. */
-int sonde_option_all(const struct sonde_command *command, int argc, char **argv,
-		     const struct sonde_option_place *places);
 
 /* --help, on standard output. */
 void sonde_help(const struct sonde_command *command);

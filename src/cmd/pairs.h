@@ -9,26 +9,6 @@
 #include "cmd/read.h"
 #include "view/export/pairs.h"
 
-enum sonde_pairs_option {
-	SONDE_OPTION_BEGIN = SONDE_OPTION_OWN,
-	SONDE_OPTION_END,
-	SONDE_OPTION_NAME,
-	SONDE_OPTION_OTHERS, /* the commands' own options begin here */
-};
-
-/* clang-format off */
-#define SONDE_PAIRS_OPTIONS                                                  \
-	{ .help = "What begins and ends (default: pairs that tracers are known " \
-		  "to\nwrite: functions, system calls, interrupts, X_begin " \
-		  "and X_end)" },                                            \
-	{ "begin", SONDE_OPTION_BEGIN, "EXPR", NULL, SONDE_OPTION_IGNORED,                         \
-	  "events for which EXPR is true begin a span" },                    \
-	{ "end", SONDE_OPTION_END, "EXPR", NULL, SONDE_OPTION_IGNORED,                             \
-	  "and these end the last one of their thread" },                    \
-	{ "name", SONDE_OPTION_NAME, "EXPR", NULL, SONDE_OPTION_IGNORED,                           \
-	  "what the span is called (default: the event's name)" }
-/* clang-format on */
-
 enum {
 	SONDE_PAIRS_BEGIN,
 	SONDE_PAIRS_END,
@@ -40,16 +20,19 @@ struct sonde_pairs_words {
 	struct sonde_read_expression list[SONDE_PAIRS_NR];
 };
 
-/* Where they go, for struct sonde_option_place. */
-#define SONDE_PAIRS_PLACES(words)                                      \
-	{ SONDE_OPTION_BEGIN,                                          \
-	  .value = &(words)->list[SONDE_PAIRS_BEGIN].text },           \
-		{ SONDE_OPTION_END,                                    \
-		  .value = &(words)->list[SONDE_PAIRS_END].text },     \
-	{                                                              \
-		SONDE_OPTION_NAME,                                     \
-			.value = &(words)->list[SONDE_PAIRS_NAME].text \
-	}
+/* clang-format off */
+/* TO_PAIRS: the option goes to this member of struct sonde_pairs_words. */
+#define SONDE_PAIRS_OPTIONS(TO_PAIRS)                                        \
+	{ .help = "What begins and ends (default: pairs that tracers are known " \
+		  "to\nwrite: functions, system calls, interrupts, X_begin " \
+		  "and X_end)" },                                            \
+	{ "begin", 0, "EXPR", NULL, TO_PAIRS(list[SONDE_PAIRS_BEGIN].text),  \
+	  "events for which EXPR is true begin a span" },                    \
+	{ "end", 0, "EXPR", NULL, TO_PAIRS(list[SONDE_PAIRS_END].text),      \
+	  "and these end the last one of their thread" },                    \
+	{ "name", 0, "EXPR", NULL, TO_PAIRS(list[SONDE_PAIRS_NAME].text),    \
+	  "what the span is called (default: the event's name)" }
+/* clang-format on */
 
 /* Whether they go together: 0, or an exit status after saying why not. */
 int sonde_pairs_check(const struct sonde_pairs_words *words);

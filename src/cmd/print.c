@@ -22,48 +22,47 @@ static const char usage[] =
 	"\n"
 	"Prints the events of traces in the order of time.\n";
 
-enum option_value {
-	OPTION_FIELDS = SONDE_OPTION_OTHERS,
-	OPTION_TIME,
-	OPTION_FORMAT,
-	OPTION_REVERSE,
-	OPTION_STATEDUMP,
-	OPTION_NO_NAMES,
-	OPTION_TREE,
-	OPTION_MIN_DURATION,
-	OPTION_DEPTH,
+/* What `sonde print` was asked for. */
+struct wanted {
+	struct sonde_print_options print;
+	bool statedump;
+	const char *times, *format;
+	struct sonde_command_tree tree;
 };
 
 /* clang-format off */
+#define TO_PAIRS(member) TO(tree.pairs.member)
+#define TO(member) SONDE_OPTION_TO(struct wanted, member)
 static const struct sonde_option options[] = {
 	{ .help = "How to print them" },
-	{ "fields", OPTION_FIELDS, "LIST",
+	{ "fields", 0, "LIST",
 	  "time delta thread-delta event-delta cpu tid pid event loglevel "
-	  "context payload file packet caller-name stack", SONDE_OPTION_IGNORED,
+	  "context payload file packet caller-name stack", TO(print.columns),
 	  "columns: time, delta, thread-delta, event-delta, cpu, tid, pid, "
 	  "event, loglevel, context, payload, file, packet, caller-name, "
 	  "stack, and any expression, such as procname, a.b or size / 1024" },
-	{ "time", OPTION_TIME, "FORMAT", "local utc seconds ns relative", SONDE_OPTION_IGNORED,
+	{ "time", 0, "FORMAT", "local utc seconds ns relative", TO(times),
 	  "local, utc, seconds, ns (since 1970), or relative (since the "
 	  "trace's begin)" },
-	{ "format", OPTION_FORMAT, "FORMAT", "text json babeltrace", SONDE_OPTION_IGNORED,
+	{ "format", 0, "FORMAT", "text json babeltrace", TO(format),
 	  "text, json, or babeltrace: as babeltrace2 prints them" },
 	/* the common one, of which it makes more */
-	{ "last", SONDE_OPTION_LAST, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "last", 0, "N", NULL, SONDE_OPTION_IGNORED,
 	  "the last N events; with a unit it is a duration" },
-	{ "reverse", OPTION_REVERSE, NULL, NULL, SONDE_OPTION_IGNORED, "the newest first" },
-	{ "statedump", OPTION_STATEDUMP, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "reverse", 0, NULL, NULL, TO(print.reverse), "the newest first" },
+	{ "statedump", 0, NULL, NULL, TO(statedump),
 	  "also what a tracer tells of the state it found; so does a filter "
 	  "that names such events, and --format babeltrace" },
-	{ "no-names", OPTION_NO_NAMES, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "no-names", 0, NULL, NULL, TO(print.no_names),
 	  "addresses of code as numbers alone" },
 	{ .help = "Or what called what, a line for each call" },
-	{ "tree", OPTION_TREE, NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "tree", 0, NULL, NULL, TO(tree.wanted),
 	  "indented by what they are in, with durations" },
-	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "min-duration", 0, "TIME", NULL, TO(tree.min_duration),
 	  "only what took at least so long, such as 10us" },
-	{ "depth", OPTION_DEPTH, "N", NULL, SONDE_OPTION_IGNORED, "only the outermost N levels" },
-	SONDE_PAIRS_OPTIONS,
+	{ "depth", 0, "N", NULL, TO(tree.depth),
+	  "only the outermost N levels" },
+	SONDE_PAIRS_OPTIONS(TO_PAIRS),
 	{ 0 }
 };
 /* clang-format on */
@@ -108,14 +107,6 @@ static int print_find_word(const char *option, const char *text,
 	return -1;
 }
 
-/* What `sonde print` was asked for. */
-struct wanted {
-	struct sonde_print_options print;
-	bool statedump;
-	const char *times, *format;
-	struct sonde_command_tree tree;
-};
-
 static int print_parse_words(struct wanted *wanted)
 {
 	struct sonde_print_options *print = &wanted->print;
@@ -136,29 +127,6 @@ static int print_parse_words(struct wanted *wanted)
 		return -EINVAL;
 	print->style = (enum sonde_style)word;
 	return 0;
-}
-
-static int parse(struct sonde_read *read, int argc, char **argv,
-		 struct wanted *wanted)
-{
-	struct sonde_command_tree *tree = &wanted->tree;
-	const struct sonde_option_place places[] = {
-		{ OPTION_FIELDS, .value = &wanted->print.columns },
-		{ OPTION_TIME, .value = &wanted->times },
-		{ OPTION_FORMAT, .value = &wanted->format },
-		{ OPTION_REVERSE, .flag = &wanted->print.reverse },
-		{ OPTION_STATEDUMP, .flag = &wanted->statedump },
-		{ OPTION_NO_NAMES, .flag = &wanted->print.no_names },
-		{ OPTION_TREE, .flag = &tree->wanted },
-		{ OPTION_MIN_DURATION, .value = &tree->min_duration },
-		{ OPTION_DEPTH, .value = &tree->depth },
-		SONDE_PAIRS_PLACES(&tree->pairs),
-		{ 0 },
-	};
-
-	if (sonde_read_option_all(read, argc, argv, places))
-		return -EINVAL;
-	return print_parse_words(wanted);
 }
 
 /* A bare number after --last is a number of events. */
@@ -196,6 +164,17 @@ static int check(struct sonde_read *read, struct wanted *wanted)
 		return -EINVAL;
 	}
 	return take_last(read, print);
+}
+
+/* -1: go on; or an exit status. */
+static int parse(struct sonde_read *read, int argc, char **argv,
+		 struct wanted *wanted)
+{
+	int status = sonde_option_take(read->command, argc, argv, wanted, read);
+
+	if (status < 0 && (print_parse_words(wanted) || check(read, wanted)))
+		status = SONDE_EXIT_USAGE;
+	return status;
 }
 
 /* What LTTng and Sonde call the events of a state dump. */
@@ -297,9 +276,9 @@ static int run(int argc, char **argv)
 
 	sonde_read_init(&read, &sonde_command_print);
 	read.flows = true;
-	if (parse(&read, argc, argv, &wanted) || check(&read, &wanted))
-		return SONDE_EXIT_USAGE;
-	status = sonde_read_open(&read, argc, argv, 1, 0);
+	status = parse(&read, argc, argv, &wanted);
+	if (status < 0)
+		status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
 	if (wanted.tree.wanted)

@@ -34,30 +34,82 @@
 #define EXIT_FAILED  1
 #define EXIT_STOPPED 130
 
+/* ---- options ---- */
+
+static int parse_number(const char *option, const char *text, uint64_t most,
+			uint64_t *ret_number)
+{
+	if (sonde_number_parse(text, most, ret_number))
+		return 0;
+	sonde_complain("%s %.100s: give a number up to %" PRIu64, option, text,
+		       most);
+	return SONDE_EXIT_USAGE;
+}
+
+static int take_threads(void *read, const char *value)
+{
+	uint64_t number = 0;
+	int status = parse_number("--threads", value, THREADS_MAX, &number);
+
+	((struct sonde_read *)read)->threads = (unsigned int)number;
+	return status;
+}
+
+static int take_limit(void *read, const char *value)
+{
+	return parse_number("--limit", value, UINT64_MAX,
+			    &((struct sonde_read *)read)->limit);
+}
+
+/* "-" is what it is everywhere: standard output. */
+static int take_output(void *read, const char *value)
+{
+	((struct sonde_read *)read)->output =
+		strcmp(value, "-") != 0 ? value : NULL;
+	return 0;
+}
+
+static int take_colour(void *read, const char *value)
+{
+	static const char *const words[] = { "auto", "never", "always" };
+
+	for (int i = 0; i < (int)SONDE_ARRAY_SIZE(words); i++) {
+		if (!strcmp(value, words[i])) {
+			((struct sonde_read *)read)->colour = i - 1;
+			return 0;
+		}
+	}
+	sonde_complain("--color %.100s: use always, never or auto", value);
+	return SONDE_EXIT_USAGE;
+}
+
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct sonde_read, member)
 const struct sonde_option sonde_read_options[] = {
 	{ .help = "What to read" },
-	{ "filter", 'f', "EXPR", NULL, SONDE_OPTION_IGNORED,
+	{ "filter", 'f', "EXPR", NULL, TO(filter_text),
 	  "only events for which EXPR is true, such as "
 	  "'size > 4096 && $event == \"*:malloc\"'" },
-	{ "from", SONDE_OPTION_FROM, "TIME", NULL, SONDE_OPTION_IGNORED,
+	{ "from", 0, "TIME", NULL, TO(from_text),
 	  "from then: 12:30:05.25, 2026-11-20T12:30:05, seconds since 1970, "
 	  "+250ms (after the begin), -1s (before the end)" },
-	{ "to", SONDE_OPTION_TO, "TIME", NULL, SONDE_OPTION_IGNORED, "up to then" },
-	{ "last", SONDE_OPTION_LAST, "DURATION", NULL, SONDE_OPTION_IGNORED,
+	{ "to", 0, "TIME", NULL, TO(to_text), "up to then" },
+	{ "last", 0, "DURATION", NULL, TO(last_text),
 	  "the last 250us, 1.5s, 2m of the trace" },
-	{ "threads", SONDE_OPTION_THREADS, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "threads", 0, "N", NULL, SONDE_OPTION_BY(take_threads),
 	  "how many CPUs to use (default: all)" },
 	{ .help = "What to write" },
-	{ "json", SONDE_OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "JSON; times are in nanoseconds" },
-	{ "limit", SONDE_OPTION_LIMIT, "N", NULL, SONDE_OPTION_IGNORED,
+	{ "json", 0, NULL, NULL, TO(json), "JSON; times are in nanoseconds" },
+	{ "limit", 0, "N", NULL, SONDE_OPTION_BY(take_limit),
 	  "at most so many rows of a table, or events" },
-	{ "output", 'o', "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
+	{ "output", 'o', "FILE", SONDE_VALUE_FILE, SONDE_OPTION_BY(take_output),
 	  "there instead of on standard output (-)" },
-	{ "color", SONDE_OPTION_COLOUR, "WHEN", "always never auto", SONDE_OPTION_IGNORED,
+	{ "color", 0, "WHEN", "always never auto", SONDE_OPTION_BY(take_colour),
 	  "always, never, or auto: on a terminal" },
-	{ "colour", SONDE_OPTION_COLOUR, "WHEN", "always never auto", SONDE_OPTION_IGNORED, NULL },
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "no warnings about lost events and damage" },
+	{ "colour", 0, "WHEN", "always never auto", SONDE_OPTION_BY(take_colour),
+	  NULL },
+	{ "quiet", 'q', NULL, NULL, TO(quiet),
+	  "no warnings about lost events and damage" },
 	{ 0 }
 };
 /* clang-format on */
@@ -70,100 +122,6 @@ void sonde_read_init(struct sonde_read *read,
 		.colour = -1,
 		.to = stdout,
 	};
-}
-
-/* ---- options ---- */
-
-static int parse_number(const char *option, const char *text, uint64_t most,
-			uint64_t *ret_number)
-{
-	if (!sonde_number_parse(text, most, ret_number)) {
-		sonde_complain("%s %.100s: give a number up to %" PRIu64,
-			       option, text, most);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int parse_colour(const char *text, int *ret_colour)
-{
-	static const char *const words[] = { "auto", "never", "always" };
-
-	for (int i = 0; i < (int)SONDE_ARRAY_SIZE(words); i++) {
-		if (!strcmp(text, words[i])) {
-			*ret_colour = i - 1;
-			return 0;
-		}
-	}
-	sonde_complain("--color %.100s: use always, never or auto", text);
-	return -EINVAL;
-}
-
-/* 0: it was a common option; 1: it is the command's; -EINVAL: said why. */
-static int common(struct sonde_read *read, int option)
-{
-	const struct sonde_option_place places[] = {
-		{ 'f', .value = &read->filter_text },
-		{ 'q', .flag = &read->quiet },
-		{ SONDE_OPTION_FROM, .value = &read->from_text },
-		{ SONDE_OPTION_TO, .value = &read->to_text },
-		{ SONDE_OPTION_LAST, .value = &read->last_text },
-		{ SONDE_OPTION_JSON, .flag = &read->json },
-		{ 0 },
-	};
-	uint64_t number = 0;
-	int err = 0;
-
-	if (sonde_option_put(places, option))
-		return 0;
-	switch (option) {
-	case 'o':
-		/* "-" is what it is everywhere: standard output. */
-		read->output = strcmp(optarg, "-") != 0 ? optarg : NULL;
-		break;
-	case SONDE_OPTION_COLOUR:
-		err = parse_colour(optarg, &read->colour);
-		break;
-	case SONDE_OPTION_THREADS:
-		err = parse_number("--threads", optarg, THREADS_MAX, &number);
-		read->threads = (unsigned int)number;
-		break;
-	case SONDE_OPTION_LIMIT:
-		err = parse_number("--limit", optarg, UINT64_MAX, &read->limit);
-		break;
-	default:
-		return 1;
-	}
-	return err;
-}
-
-int sonde_read_option(struct sonde_read *read, int argc, char **argv)
-{
-	for (;;) {
-		int option = sonde_option_next(read->command, argc, argv);
-		int err;
-
-		if (option == 'h') {
-			read->help_wanted = true;
-			return -1;
-		}
-		if (option == -1 || option == '?')
-			return option;
-		err = common(read, option);
-		if (err)
-			return err > 0 ? option : '?';
-	}
-}
-
-int sonde_read_option_all(struct sonde_read *read, int argc, char **argv,
-			  const struct sonde_option_place *places)
-{
-	int option;
-
-	while ((option = sonde_read_option(read, argc, argv)) != -1)
-		if (!sonde_option_put(places, option))
-			return SONDE_EXIT_USAGE;
-	return 0;
 }
 
 /* ---- opening ---- */
@@ -474,10 +432,6 @@ int sonde_read_open(struct sonde_read *read, int argc, char **argv,
 	int nr = argc - optind;
 	int status;
 
-	if (read->help_wanted) {
-		sonde_help(read->command);
-		return 0;
-	}
 	if (!nr && min_traces == 1 && sonde_newest(read->quiet, newest[0])) {
 		paths = newest;
 		nr = 1;

@@ -8,10 +8,10 @@
  *
  *	struct sonde_read read;
  *	sonde_read_init(&read, &sonde_command_top);
- *	while ((c = sonde_read_option(&read, argc, argv)) != -1)
- *		switch (c) { its own options, optarg; '?': return USAGE }
+ *	status = sonde_option_take(&sonde_command_top, argc, argv, &words, &read);
+ *	if (status >= 0) return status;		// help was printed, or an error
  *	status = sonde_read_open(&read, argc, argv, min_traces, max_traces);
- *	if (status >= 0) ... return status;	// help was printed, or an error
+ *	if (status >= 0) return status;
  *	...
  *	return sonde_read_finish(&read, report, err);
  *
@@ -25,7 +25,6 @@
 #ifndef CMD_READ_H
 #define CMD_READ_H
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -64,21 +63,8 @@ struct sonde_read {
 	/* filled from all that, with progress; `maps`: of each, if split */
 	struct sonde_map_options map, maps[2];
 	FILE *to; /* where the result goes */
-	/* private */
-	bool help_wanted;
 };
 
-/* Values of the long options that have no letter; the commands' are larger. */
-enum sonde_read_option {
-	SONDE_OPTION_FROM = 256,
-	SONDE_OPTION_TO,
-	SONDE_OPTION_LAST,
-	SONDE_OPTION_JSON,
-	SONDE_OPTION_COLOUR,
-	SONDE_OPTION_THREADS,
-	SONDE_OPTION_LIMIT,
-	SONDE_OPTION_OWN,
-};
 extern const struct sonde_option sonde_read_options[];
 #define SONDE_READ_NOTES                                    \
 	"Without a TRACE it is the newest recording here, " \
@@ -86,12 +72,6 @@ extern const struct sonde_option sonde_read_options[];
 
 void sonde_read_init(struct sonde_read *read,
 		     const struct sonde_command *command);
-/* Like getopt_long(): the next option that is the command's own, '?' after
- * something wrong (which has been said), or -1. */
-int sonde_read_option(struct sonde_read *read, int argc, char **argv);
-/* All of them, those of the command to their places. 0 or SONDE_EXIT_USAGE. */
-int sonde_read_option_all(struct sonde_read *read, int argc, char **argv,
-			  const struct sonde_option_place *places);
 /* Without a trace, where one is wanted, it is the newest recording in the
  * working directory. -1: go on. Else the exit status: everything has been said and freed. */
 int sonde_read_open(struct sonde_read *read, int argc, char **argv,

@@ -31,77 +31,65 @@ static const char usage[] =
 	"Answers a question about a trace; without a name, lists the reports,\n"
 	"and which of them fit the trace.\n";
 
-enum option_value {
-	OPTION_BEGIN = SONDE_OPTION_OWN,
-	OPTION_END,
-	OPTION_KEY,
-	OPTION_BY,
-	OPTION_VALUE,
-	OPTION_NTH,
-	OPTION_EXPLAIN,
-	OPTION_THRESHOLD,
-	OPTION_SELF,
-	OPTION_NO_NAMES,
-	OPTION_PLUGIN,
-	OPTION_ROWS,
-	OPTION_ON,
-	OPTION_HOSTS,
-	OPTION_TRACES,
-};
-
-/* clang-format off */
-static const struct sonde_option options[] = {
-	{ .help = "What to look at (top, period, latency, blame, critical)" },
-	{ "begin", OPTION_BEGIN, "EXPR", NULL, SONDE_OPTION_IGNORED,
-	  "the events that begin something" },
-	{ "end", OPTION_END, "EXPR", NULL, SONDE_OPTION_IGNORED, "the events that end it" },
-	{ "key", OPTION_KEY, "EXPR", NULL, SONDE_OPTION_IGNORED,
-	  "begins and ends with the same value belong together (default: "
-	  "those of a thread)" },
-	{ "by", OPTION_BY, "EXPR", "thread process cpu function line module stack", SONDE_OPTION_IGNORED,
-	  "what to count by: thread, process, cpu, or any expression "
-	  "(default: the event's name); of activity and offcpu: the name or "
-	  "number of a thread; of malloc: function, line, module or "
-	  "stack; of locks and offcpu: stack" },
-	{ "nth", OPTION_NTH, "N", NULL, SONDE_OPTION_IGNORED,
-	  "of blame and critical: not the longest span but the N-th, up to "
-	  "10" },
-	{ "value", OPTION_VALUE, "EXPR", NULL, SONDE_OPTION_IGNORED, "what to add up" },
-	{ "explain", OPTION_EXPLAIN, NULL, NULL, SONDE_OPTION_IGNORED,
-	  "of latency: what took the time of the longest spans, by the kernel's "
-	  "events; --value EXPR in place of --begin: how many ns an end ended" },
-	{ "threshold", OPTION_THRESHOLD, "TIME", NULL, SONDE_OPTION_IGNORED,
-	  "of latency --explain: all spans that took so long, not the longest "
-	  "ten" },
-	{ .help = "Of code" },
-	{ "no-names", OPTION_NO_NAMES, NULL, NULL, SONDE_OPTION_IGNORED,
-	  "show addresses, and look for no names" },
-	{ .help = "Of a kernel's trace" },
-	{ "self", OPTION_SELF, NULL, NULL, SONDE_OPTION_IGNORED,
-	  "show the recorder's own threads, too" },
-	{ .help = "Of your own" },
-	{ "rows", OPTION_ROWS, "FILE", NULL, SONDE_OPTION_IGNORED,
-	  "of rows: how long the states of the rows took that it declares "
-	  "(default: ~/.config/sonde/rows)" },
-	{ "plugin", OPTION_PLUGIN, "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED, SONDE_PLUGIN_HELP },
-	{ .help = "Of what machines shipped" },
-	{ "on", OPTION_ON, "URL", NULL, SONDE_OPTION_IGNORED,
-	  "of that, in place of a TRACE: 'sonde worker' makes it where that is: "
-	  "nats://HOST" },
-	{ "hosts", OPTION_HOSTS, "GLOB", NULL, SONDE_OPTION_IGNORED,
-	  "only of these machines; several with commas between" },
-	{ "traces", OPTION_TRACES, "GLOB", NULL, SONDE_OPTION_IGNORED,
-	  "only recordings of these names; several with commas between" },
-	{ 0 }
-};
-/* clang-format on */
-
 struct words {
 	const char *rows; /* a file */
+	const char *nth, *threshold;
+	bool shows_own;
 	struct sonde_option_values plugins;
 	struct sonde_read_on on;
 	struct sonde_read_ask ask;
 };
+
+/* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
+static const struct sonde_option options[] = {
+	{ .help = "What to look at (top, period, latency, blame, critical)" },
+	{ "begin", 0, "EXPR", NULL, TO(ask.list[SONDE_READ_BEGIN].text),
+	  "the events that begin something" },
+	{ "end", 0, "EXPR", NULL, TO(ask.list[SONDE_READ_END].text),
+	  "the events that end it" },
+	{ "key", 0, "EXPR", NULL, TO(ask.list[SONDE_READ_KEY].text),
+	  "begins and ends with the same value belong together (default: "
+	  "those of a thread)" },
+	{ "by", 0, "EXPR", "thread process cpu function line module stack", TO(ask.by),
+	  "what to count by: thread, process, cpu, or any expression "
+	  "(default: the event's name); of activity and offcpu: the name or "
+	  "number of a thread; of malloc: function, line, module or "
+	  "stack; of locks and offcpu: stack" },
+	{ "nth", 0, "N", NULL, TO(nth),
+	  "of blame and critical: not the longest span but the N-th, up to "
+	  "10" },
+	{ "value", 0, "EXPR", NULL, TO(ask.list[SONDE_READ_VALUE].text),
+	  "what to add up" },
+	{ "explain", 0, NULL, NULL, TO(ask.explain),
+	  "of latency: what took the time of the longest spans, by the kernel's "
+	  "events; --value EXPR in place of --begin: how many ns an end ended" },
+	{ "threshold", 0, "TIME", NULL, TO(threshold),
+	  "of latency --explain: all spans that took so long, not the longest "
+	  "ten" },
+	{ .help = "Of code" },
+	{ "no-names", 0, NULL, NULL, TO(ask.no_names),
+	  "show addresses, and look for no names" },
+	{ .help = "Of a kernel's trace" },
+	{ "self", 0, NULL, NULL, TO(shows_own),
+	  "show the recorder's own threads, too" },
+	{ .help = "Of your own" },
+	{ "rows", 0, "FILE", NULL, TO(rows),
+	  "of rows: how long the states of the rows took that it declares "
+	  "(default: ~/.config/sonde/rows)" },
+	{ "plugin", 0, "FILE", SONDE_VALUE_FILE, TO(plugins),
+	  SONDE_PLUGIN_HELP },
+	{ .help = "Of what machines shipped" },
+	{ "on", 0, "URL", NULL, TO(on.url),
+	  "of that, in place of a TRACE: 'sonde worker' makes it where that is: "
+	  "nats://HOST" },
+	{ "hosts", 0, "GLOB", NULL, TO(on.hosts),
+	  "only of these machines; several with commas between" },
+	{ "traces", 0, "GLOB", NULL, TO(on.traces),
+	  "only recordings of these names; several with commas between" },
+	{ 0 }
+};
+/* clang-format on */
 
 static int parse_nth(const char *text, uint64_t *ret_nth)
 {
@@ -126,49 +114,29 @@ static int parse_threshold(const char *text, uint64_t *ret_us)
 	return -EINVAL;
 }
 
-/* 0, or the exit status of wrong usage. */
+/* -1: go on; or an exit status. */
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
-	const char *threshold = NULL;
-	const char *nth = NULL;
-	const struct sonde_option_place places[] = {
-		{ OPTION_BEGIN,
-		  .value = &words->ask.list[SONDE_READ_BEGIN].text },
-		{ OPTION_END, .value = &words->ask.list[SONDE_READ_END].text },
-		{ OPTION_KEY, .value = &words->ask.list[SONDE_READ_KEY].text },
-		{ OPTION_VALUE,
-		  .value = &words->ask.list[SONDE_READ_VALUE].text },
-		{ OPTION_BY, .value = &words->ask.by },
-		{ OPTION_NTH, .value = &nth },
-		{ OPTION_EXPLAIN, .flag = &words->ask.explain },
-		{ OPTION_THRESHOLD, .value = &threshold },
-		{ OPTION_SELF, .flag = &read->shows_own },
-		{ OPTION_NO_NAMES, .flag = &words->ask.no_names },
-		{ OPTION_PLUGIN, .values = &words->plugins },
-		{ OPTION_ROWS, .value = &words->rows },
-		{ OPTION_ON, .value = &words->on.url },
-		{ OPTION_HOSTS, .value = &words->on.hosts },
-		{ OPTION_TRACES, .value = &words->on.traces },
-		{ 0 },
-	};
-	int status = sonde_read_option_all(read, argc, argv, places);
+	int status = sonde_option_take(read->command, argc, argv, words, read);
 
-	if (!status && nth && parse_nth(nth, &words->ask.nth))
-		status = SONDE_EXIT_USAGE;
-	if (!status && threshold && !words->ask.explain) {
+	if (status >= 0)
+		return status;
+	read->shows_own = words->shows_own;
+	if (words->nth && parse_nth(words->nth, &words->ask.nth))
+		return SONDE_EXIT_USAGE;
+	if (words->threshold && !words->ask.explain) {
 		sonde_complain("report: --threshold goes with --explain");
-		status = SONDE_EXIT_USAGE;
+		return SONDE_EXIT_USAGE;
 	}
-	if (!status && !words->on.url &&
-	    (words->on.hosts || words->on.traces)) {
+	if (!words->on.url && (words->on.hosts || words->on.traces)) {
 		sonde_complain("report: --hosts and --traces go with --on");
-		status = SONDE_EXIT_USAGE;
+		return SONDE_EXIT_USAGE;
 	}
-	if (!status && threshold &&
-	    parse_threshold(threshold, &words->ask.over_us))
-		status = SONDE_EXIT_USAGE;
-	return status;
+	if (words->threshold &&
+	    parse_threshold(words->threshold, &words->ask.over_us))
+		return SONDE_EXIT_USAGE;
+	return -1;
 }
 
 /* ---- the list of reports ---- */
@@ -422,10 +390,9 @@ static int run(int argc, char **argv)
 	int status;
 
 	sonde_read_init(&read, &sonde_command_report);
-	if (parse(&read, argc, argv, &words))
-		return SONDE_EXIT_USAGE;
-	if (read.help_wanted)
-		return sonde_read_open(&read, argc, argv, 1, 0);
+	status = parse(&read, argc, argv, &words);
+	if (status >= 0)
+		return status;
 	if (words.on.url)
 		return report_on(argc, argv, &read, &words);
 	status = add_own_reports(&words, &own);

@@ -19,38 +19,6 @@
 
 #define SITE "sdt:"
 
-enum option_value {
-	OPTION_EXCLUDE = 256,
-	OPTION_LOGLEVEL,
-	OPTION_FUNCTIONS,
-	OPTION_NOT,
-	OPTION_MEMORY,
-	OPTION_JSON,
-};
-
-/* clang-format off */
-static const struct sonde_option options[] = {
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
-	  "from now on these events: provider:event, with * and ?; may be "
-	  "given several times" },
-	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_IGNORED,
-	  "but not these; without -e: all others" },
-	{ "loglevel", OPTION_LOGLEVEL, "LEVEL",
-	  SONDE_LOGLEVEL_NAMES, SONDE_OPTION_IGNORED,
-	  "only this level and more urgent ones" },
-	{ "memory", OPTION_MEMORY, "SIZE", NULL, SONDE_OPTION_IGNORED,
-	  "for all rings together; processes that come get theirs of it" },
-	{ "functions", OPTION_FUNCTIONS, "GLOB[@MODULE]", NULL, SONDE_OPTION_IGNORED,
-	  "from now on the entries and exits of these functions, of a session "
-	  "that was started with some; may be given several times" },
-	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL, SONDE_OPTION_IGNORED,
-	  "but not of these functions" },
-	{ "quiet", 'q', NULL, NULL, SONDE_OPTION_IGNORED, "only what went wrong" },
-	{ "json", OPTION_JSON, NULL, NULL, SONDE_OPTION_IGNORED, "its status then, as JSON" },
-	{ 0 }
-};
-/* clang-format on */
-
 struct words {
 	struct sonde_session_ask ask;
 	bool has_include;
@@ -104,6 +72,72 @@ static int change_function(struct words *words, char sign, const char *glob)
 		       0;
 }
 
+static int change_take_event(void *words, const char *value)
+{
+	return change_rule(words, '+', value);
+}
+
+static int change_take_exclude(void *words, const char *value)
+{
+	return change_rule(words, '-', value);
+}
+
+static int change_take_functions(void *words, const char *value)
+{
+	return change_function(words, '+', value);
+}
+
+static int change_take_not(void *words, const char *value)
+{
+	return change_function(words, '-', value);
+}
+
+static int change_take_loglevel(void *words, const char *value)
+{
+	struct sonde_session_wish *wish = &((struct words *)words)->ask.wish;
+
+	wish->has_loglevel = true;
+	if (!sonde_parse_loglevel(value, &wish->loglevel))
+		return 0;
+	return change_complain("--loglevel: not a level; use emerg ... debug, "
+			       "or 0 to 14");
+}
+
+static int change_take_memory(void *words, const char *value)
+{
+	uint64_t *bytes = &((struct words *)words)->ask.wish.memory_bytes;
+
+	if (!sonde_number_parse_size(value, bytes) &&
+	    *bytes >= SONDE_MEMORY_MIN && *bytes <= SONDE_MEMORY_MAX)
+		return 0;
+	return change_complain("--memory: give a size from 64k to 64G, such as "
+			       "64M");
+}
+
+/* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
+static const struct sonde_option options[] = {
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_BY(change_take_event),
+	  "from now on these events: provider:event, with * and ?; may be "
+	  "given several times" },
+	{ "exclude", 0, "GLOB", SONDE_VALUE_EVENT, SONDE_OPTION_BY(change_take_exclude),
+	  "but not these; without -e: all others" },
+	{ "loglevel", 0, "LEVEL",
+	  SONDE_LOGLEVEL_NAMES, SONDE_OPTION_BY(change_take_loglevel),
+	  "only this level and more urgent ones" },
+	{ "memory", 0, "SIZE", NULL, SONDE_OPTION_BY(change_take_memory),
+	  "for all rings together; processes that come get theirs of it" },
+	{ "functions", 0, "GLOB[@MODULE]", NULL, SONDE_OPTION_BY(change_take_functions),
+	  "from now on the entries and exits of these functions, of a session "
+	  "that was started with some; may be given several times" },
+	{ "not", 0, "GLOB[@MODULE]", NULL, SONDE_OPTION_BY(change_take_not),
+	  "but not of these functions" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ "json", 0, NULL, NULL, TO(json), "its status then, as JSON" },
+	{ 0 }
+};
+/* clang-format on */
+
 /* 0, or an exit status. */
 static int change_check_functions(const struct words *words)
 {
@@ -121,64 +155,12 @@ static int change_check_functions(const struct words *words)
 }
 
 /* -1: go on; or an exit status. */
-static int change_apply(struct words *words, int option)
-{
-	struct sonde_session_wish *wish = &words->ask.wish;
-	int rc = 0;
-
-	switch (option) {
-	case 'h':
-		sonde_help(&sonde_command_change);
-		return 0;
-	case 'e':
-		rc = change_rule(words, '+', optarg);
-		break;
-	case OPTION_EXCLUDE:
-		rc = change_rule(words, '-', optarg);
-		break;
-	case OPTION_LOGLEVEL:
-		wish->has_loglevel = true;
-		if (sonde_parse_loglevel(optarg, &wish->loglevel))
-			rc = change_complain(
-				"--loglevel: not a level; use emerg ... "
-				"debug, or 0 to 14");
-		break;
-	case OPTION_MEMORY:
-		if (sonde_number_parse_size(optarg, &wish->memory_bytes) ||
-		    wish->memory_bytes < SONDE_MEMORY_MIN ||
-		    wish->memory_bytes > SONDE_MEMORY_MAX)
-			rc = change_complain(
-				"--memory: give a size from 64k to 64G, "
-				"such as 64M");
-		break;
-	case OPTION_FUNCTIONS:
-		rc = change_function(words, '+', optarg);
-		break;
-	case OPTION_NOT:
-		rc = change_function(words, '-', optarg);
-		break;
-	case OPTION_JSON:
-		words->json = true;
-		break;
-	case 'q':
-		words->quiet = true;
-		break;
-	default:
-		rc = SONDE_EXIT_USAGE;
-	}
-	return rc ? rc : -1;
-}
-
-/* -1: go on; or an exit status. */
 static int change_options(int argc, char **argv, struct words *words)
 {
 	const struct sonde_session_wish *wish = &words->ask.wish;
-	int option;
-	int rc = -1;
+	int rc = sonde_option_take(&sonde_command_change, argc, argv, words,
+				   NULL);
 
-	while (rc < 0 && (option = sonde_option_next(&sonde_command_change,
-						     argc, argv)) != -1)
-		rc = change_apply(words, option);
 	if (rc < 0 && wish->rules_size && !words->has_include)
 		rc = change_rule(words, '+', "*") ? SONDE_EXIT_USAGE : -1;
 	if (rc < 0 && change_check_functions(words))

@@ -13,9 +13,14 @@ static const char usage[] =
 	"how many events of which kind; what the tracer lost, and when; what\n"
 	"is damaged.\n";
 
+struct words {
+	bool verbose;
+};
+
 /* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
 static const struct sonde_option options[] = {
-	{ "verbose", 'v', NULL, NULL, SONDE_OPTION_IGNORED,
+	{ "verbose", 'v', NULL, NULL, TO(verbose),
 	  "also the environment, and all about clocks" },
 	{ 0 }
 };
@@ -25,22 +30,18 @@ static int run(int argc, char **argv)
 {
 	struct sonde_analysis_args args;
 	struct sonde_read read;
-	bool verbose = false;
-	const struct sonde_option_place places[] = {
-		{ 'v', .flag = &verbose },
-		{ 0 },
-	};
+	struct words words = { 0 };
 	int status;
 
 	sonde_read_init(&read, &sonde_command_stat);
-	status = sonde_read_option_all(&read, argc, argv, places);
-	if (status)
+	status = sonde_option_take(read.command, argc, argv, &words, &read);
+	if (status >= 0)
 		return status;
 	status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
 	args = sonde_read_args(&read, &sonde_analysis_stat);
-	args.verbose = verbose;
+	args.verbose = words.verbose;
 	return sonde_read_report(&read, &sonde_analysis_stat, &args);
 }
 
