@@ -5,7 +5,7 @@
 BUILD ?= build
 MESON ?= meson
 
-.PHONY: all demo check check-all check-vm check-kills papers deps install format \
+.PHONY: all demo demo-fleet check check-all check-vm check-kills papers deps install format \
 	tidy clean help
 
 all: $(BUILD)/build.ninja
@@ -25,6 +25,13 @@ demo:
 		{ tail -n 20 $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 	@tools/demo $(BUILD)
+
+demo-fleet:
+	@tools/install-deps fleet
+	@$(MAKE) --no-print-directory all >$(BUILD).log 2>&1 || \
+		{ tail -n 20 $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	@tools/demo-fleet $(BUILD)
 
 check:
 	@tools/install-deps check
@@ -60,6 +67,7 @@ clean:
 help:
 	@echo 'make          build into $(BUILD)/'
 	@echo 'make demo     record two real programs and show what came out'
+	@echo 'make demo-fleet  three machines on one: why was a request slow? As root'
 	@echo 'make check    run the tests and checks, half an hour on two CPUs'
 	@echo 'make check-all  those, and other builds: clang, sanitizers, fuzzing, models'
 	@echo 'make check-vm record kernel events on other kernels, in virtual machines'
