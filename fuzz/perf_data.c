@@ -6,6 +6,7 @@
  * Input: the file, in memory of its own size. Whatever it says, what is taken of a
  * record lies in it, CPUs have bounds, and going through it comes to an end.
  */
+#include "import/perf_kernel.h"
 #include "import/perf_record.h"
 #include "import/perf_unzip.h"
 
@@ -34,6 +35,13 @@ static void take(struct sonde_import_perf *perf,
 		if (perf->is_pipe)
 			(void)sonde_import_perf_learn(perf, piece, &error);
 		return;
+	}
+	if (sonde_import_perf_kernel_is(piece)) {
+		struct sonde_import_perf_kernel kernel = { .text = 0 };
+
+		(void)sonde_import_perf_kernel_mapped(&kernel, piece);
+		FUZZ_CHECK(strlen(kernel.symbol) < sizeof(kernel.symbol));
+		sonde_import_perf_kernel_fini(&kernel);
 	}
 	if (!sonde_import_perf_read(perf, piece, &record))
 		return;

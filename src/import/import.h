@@ -4,7 +4,7 @@
  * the names and fields that our own recordings have, so that all reports, views
  * and exports work on them.
  *
- *	perf.c		perf.data: tracepoints as kernel events, samples as those
+ *	perf.c		perf.data, a file or a directory: tracepoints as kernel events, samples as those
  *			of --sample, processes, mappings and names as dumps
  *	tracedat.c	trace.dat of trace-cmd: kernel events
  *	uftrace.c	uftrace's data directory: entries and exits of functions

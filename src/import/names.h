@@ -8,9 +8,14 @@
 
 #include "import/output.h"
 
-/* The class's only event. 0 or the output's first error. */
+/* The class's event, a process's. 0 or the output's first error. */
 int sonde_import_names_describe(struct sonde_import_output *output,
 				uint32_t class_id);
+
+/* After that, where a class has the kernel's names, too: modules and symbols, which
+ * source/statedump/events.h emits. */
+int sonde_import_names_describe_kernel(struct sonde_import_output *output,
+				       uint32_t class_id);
 
 /* At the stream's time. 0 or the output's first error. */
 int sonde_import_names_put(struct sonde_import_stream *stream, int32_t pid,

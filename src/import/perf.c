@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "import/perf_join.h"
 #include "import/perf_put.h"
 #include "import/perf_unzip.h"
 
@@ -175,6 +176,7 @@ static int perf_write(struct perf_import *import,
 }
 
 int sonde_import_perf(const struct sonde_import_bytes *file,
+		      const struct sonde_import_bytes *parts, size_t nr,
 		      const struct sonde_import_config *config,
 		      struct sonde_import_report *report,
 		      struct sonde_import_error *error)
@@ -183,7 +185,9 @@ int sonde_import_perf(const struct sonde_import_bytes *file,
 	int rc = sonde_import_perf_open(file, &import.perf, error);
 
 	if (!rc)
-		rc = sonde_import_perf_unzip(&import.perf, error);
+		rc = nr ? sonde_import_perf_join(&import.perf, parts, nr,
+						 error) :
+			  sonde_import_perf_unzip(&import.perf, error);
 	if (!rc)
 		rc = perf_look(&import, error);
 	if (!rc)

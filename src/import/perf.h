@@ -8,8 +8,10 @@
 #include "import/bytes.h"
 #include "import/report.h"
 
-/* Of a file in memory. As sonde_import() (import.h). */
+/* Of a file in memory, and the `nr` files that hold more of its records
+ * (perf_join.h). As sonde_import() (import.h). */
 int sonde_import_perf(const struct sonde_import_bytes *file,
+		      const struct sonde_import_bytes *parts, size_t nr,
 		      const struct sonde_import_config *config,
 		      struct sonde_import_report *report,
 		      struct sonde_import_error *error);

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "import/names.h"
 #include "import/payload.h"
+#include "import/perf_kernel.h"
 #include "source/callstacks.h"
 #include "source/sample/events.h"
 #include "types/build.h"
@@ -57,7 +58,9 @@ struct sonde_import_perf_put {
 	struct sonde_callstacks told;
 	uint64_t last_ns;
 	uint64_t lost, lost_said, unread, nr_formatless, nr_cpuless;
-	bool has_stacks; /* tracepoints have a stack and a process */
+	struct sonde_import_perf_kernel kernel;
+	const char *nameless; /* why the kernel's code is; NULL: it isn't */
+	bool has_stacks;      /* tracepoints have a stack and a process */
 	struct sonde_perf_record parsed;
 	uint64_t room[SONDE_IMPORT_PERF_ROOM / 8];
 	struct sonde_import_payload *payload;
@@ -317,6 +320,8 @@ static int perf_put_events(struct sonde_import_perf_put *put)
 		sonde_import_output_give_stacks(put->output, PUT_TRACEPOINTS);
 	if (!rc)
 		rc = sonde_import_names_describe(put->output, PUT_DUMP);
+	if (!rc)
+		rc = sonde_import_names_describe_kernel(put->output, PUT_DUMP);
 	if (!rc && facts->has_formats)
 		rc = sonde_import_formats_each(&facts->formats,
 					       perf_put_take_format, put);
@@ -331,6 +336,7 @@ static void perf_put_free(struct sonde_import_perf_put *put)
 		free(put->streams[i]);
 	sonde_callstacks_free(put->stacks);
 	sonde_callstacks_fini(&put->told);
+	sonde_import_perf_kernel_fini(&put->kernel);
 	free(put->events);
 	free(put->payload);
 	free(put);
@@ -419,6 +425,19 @@ static void perf_put_tell_stacks(struct sonde_import_perf_put *put)
 		(void)sonde_import_output_look(*stream); /* its error sticks */
 }
 
+/* At the end, when all mappings are known. */
+static void perf_put_kernel(struct sonde_import_perf_put *put)
+{
+	struct sonde_import_stream *stream;
+
+	if (!put->kernel.is_wanted)
+		return;
+	stream = perf_put_stream(put, PUT_DUMP, 0, 0);
+	if (stream)
+		put->nameless = sonde_import_perf_kernel_put(&put->kernel,
+							     put->perf, stream);
+}
+
 /* ---- records ---- */
 
 static uint32_t perf_put_stack(struct sonde_import_perf_put *put)
@@ -491,6 +510,9 @@ static int perf_put_sample(struct sonde_import_perf_put *put,
 	struct sonde_import_stream *stream;
 
 	put->nr_cpuless += !record->has_cpu;
+	put->kernel.is_wanted |=
+		(record->misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+		PERF_RECORD_MISC_KERNEL;
 	if (event->fate == PUT_RECORD)
 		return perf_put_tracepoint(put, event, record);
 	if (!event->id) {
@@ -507,7 +529,6 @@ static int perf_put_sample(struct sonde_import_perf_put *put,
 	return sonde_import_output_look(stream);
 }
 
-/* Text that the file ends with belongs to no process: the kernel's modules. */
 static void perf_put_mapping(struct sonde_import_perf_put *put,
 			     struct sonde_out *out)
 {
@@ -515,8 +536,6 @@ static void perf_put_mapping(struct sonde_import_perf_put *put,
 	char build_id[2 * SONDE_PERF_BUILD_ID_MAX + 1];
 	const struct sonde_import_perf_build_id *known;
 
-	if (parsed->mapping.pid < 0)
-		return;
 	known = sonde_import_perf_build_id(put->perf, parsed->mapping.path);
 	if (!parsed->build_id_bytes && known) {
 		parsed->build_id_bytes = known->nr;
@@ -618,6 +637,8 @@ int sonde_import_perf_put_record(struct sonde_import_perf_put *put,
 	}
 	if (perf_put_is_data(piece))
 		return 0;
+	if (sonde_import_perf_kernel_is(piece))
+		return sonde_import_perf_kernel_mapped(&put->kernel, piece);
 	if (!sonde_import_perf_parse(piece, record, put->room, &put->parsed)) {
 		put->unread++;
 		return 0;
@@ -648,6 +669,9 @@ static void perf_put_notes(const struct sonde_import_perf_put *put,
 				  "shown as of CPU 0: perf record --sample-cpu "
 				  "says it",
 				  (unsigned long long)put->nr_cpuless);
+	if (put->nameless)
+		sonde_import_note(report, "the kernel's code has no names: %s",
+				  put->nameless);
 	if (put->nr_formatless)
 		sonde_import_note(
 			report,
@@ -682,6 +706,7 @@ int sonde_import_perf_put_finish(struct sonde_import_perf_put *put,
 		return 0;
 	perf_put_rest_of_lost(put);
 	perf_put_tell_stacks(put);
+	perf_put_kernel(put);
 	report->events = sonde_import_output_events(put->output);
 	report->lost = put->lost;
 	report->unread += put->unread;

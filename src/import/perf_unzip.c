@@ -12,33 +12,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "base/grow.h"
-
-struct perf_plain {
-	uint8_t *at;
-	size_t used, room;
-};
-
-static int perf_plain_grow(struct perf_plain *plain)
-{
-	if (plain->room > SONDE_PERF_PLAIN_MAX / 2)
-		return -EFBIG;
-	return sonde_grow(&plain->at, sizeof(*plain->at), &plain->room);
-}
-
-static int perf_plain_add(struct perf_plain *plain, const uint8_t *from,
-			  size_t size)
-{
-	int rc = 0;
-
-	while (!rc && plain->room - plain->used < size)
-		rc = perf_plain_grow(plain);
-	if (rc)
-		return rc;
-	memcpy(plain->at + plain->used, from, size);
-	plain->used += size;
-	return 0;
-}
+#include "import/plain.h"
 
 static bool perf_has_zipped(struct sonde_import_bytes records)
 {
@@ -50,7 +24,7 @@ static bool perf_has_zipped(struct sonde_import_bytes records)
 	return false;
 }
 
-static int perf_copy_others(struct perf_plain *plain,
+static int perf_copy_others(struct sonde_import_plain *plain,
 			    struct sonde_import_bytes records)
 {
 	struct sonde_import_perf_piece piece;
@@ -59,15 +33,16 @@ static int perf_copy_others(struct perf_plain *plain,
 
 	while (!rc && sonde_import_perf_next(&records, &piece) > 0) {
 		if (!sonde_import_perf_is_zipped(piece.type))
-			rc = perf_plain_add(plain, from,
-					    (size_t)(records.at - from));
+			rc = sonde_import_plain_add(
+				plain, from, (size_t)(records.at - from));
 		from = records.at;
 	}
 	return rc;
 }
 
 /* -EPROTO: it isn't what zstd makes. */
-static int perf_unzip_piece(ZSTD_DStream *stream, struct perf_plain *plain,
+static int perf_unzip_piece(ZSTD_DStream *stream,
+			    struct sonde_import_plain *plain,
 			    const struct sonde_import_bytes *body)
 {
 	ZSTD_inBuffer in = { .src = body->at, .size = body->left };
@@ -75,8 +50,9 @@ static int perf_unzip_piece(ZSTD_DStream *stream, struct perf_plain *plain,
 
 	/* What is full may have left something in the stream. */
 	while (in.pos < in.size || out.pos == out.size) {
-		int rc =
-			plain->used == plain->room ? perf_plain_grow(plain) : 0;
+		int rc = plain->used == plain->room ?
+				 sonde_import_plain_grow(plain) :
+				 0;
 
 		if (rc)
 			return rc;
@@ -105,7 +81,7 @@ perf_zipped_body(const struct sonde_import_perf_piece *piece)
 }
 
 static int perf_unzip_all(struct sonde_import_perf *perf,
-			  struct perf_plain *plain)
+			  struct sonde_import_plain *plain)
 {
 	struct sonde_import_bytes records = perf->records;
 	struct sonde_import_perf_piece piece;
@@ -129,7 +105,7 @@ static int perf_unzip_all(struct sonde_import_perf *perf,
 int sonde_import_perf_unzip(struct sonde_import_perf *perf,
 			    struct sonde_import_error *error)
 {
-	struct perf_plain plain = { .at = NULL };
+	struct sonde_import_plain plain = { .at = NULL };
 	int rc;
 
 	if (!perf_has_zipped(perf->records))

@@ -6,15 +6,12 @@
  * to the next; what comes out of all of them are records again, one behind the
  * other, and a record may begin in one piece and end in the next.
  *
- * Memory: as much as the records had before. More than SONDE_PERF_PLAIN_MAX is
- * refused.
+ * Memory: as much as the records had before, within the bounds of plain.h.
  */
 #ifndef IMPORT_PERF_UNZIP_H
 #define IMPORT_PERF_UNZIP_H
 
 #include "import/perf_file.h"
-
-#define SONDE_PERF_PLAIN_MAX (UINT64_C(8) << 30)
 
 /*
  * If there are such records, perf->records become all others and then those that

@@ -35,9 +35,10 @@ static bool kallsyms_take(char *line, struct sonde_kallsym *symbol)
 	return *name;
 }
 
-int sonde_kallsyms_each(bool (*visit)(void *ctx,
-				      const struct sonde_kallsym *symbol),
-			void *ctx)
+int sonde_kallsyms_each_of(const char *path,
+			   bool (*visit)(void *ctx,
+					 const struct sonde_kallsym *symbol),
+			   void *ctx)
 {
 	struct sonde_lines *lines = malloc(sizeof(*lines));
 	struct sonde_kallsym symbol;
@@ -47,7 +48,7 @@ int sonde_kallsyms_each(bool (*visit)(void *ctx,
 
 	if (!lines)
 		return -ENOMEM;
-	rc = sonde_lines_open(lines, "/proc/kallsyms");
+	rc = sonde_lines_open(lines, "%s", path);
 	while (!rc && goes_on && (line = sonde_lines_next(lines)))
 		if (kallsyms_take(line, &symbol))
 			goes_on = visit(ctx, &symbol);
@@ -55,4 +56,11 @@ int sonde_kallsyms_each(bool (*visit)(void *ctx,
 		sonde_lines_close(lines);
 	free(lines);
 	return rc;
+}
+
+int sonde_kallsyms_each(bool (*visit)(void *ctx,
+				      const struct sonde_kallsym *symbol),
+			void *ctx)
+{
+	return sonde_kallsyms_each_of("/proc/kallsyms", visit, ctx);
 }

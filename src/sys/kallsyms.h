@@ -19,4 +19,10 @@ int sonde_kallsyms_each(bool (*visit)(void *ctx,
 				      const struct sonde_kallsym *symbol),
 			void *ctx);
 
+/* The same of a copy of such a list. */
+int sonde_kallsyms_each_of(const char *path,
+			   bool (*visit)(void *ctx,
+					 const struct sonde_kallsym *symbol),
+			   void *ctx);
+
 #endif /* SYS_KALLSYMS_H */

@@ -6,7 +6,10 @@ fields, stacks and losses as perf itself says there are; and a report on them.
 Some files are perf's own, of what this machine lets it record; one is made here,
 byte by byte, of the documented format."""
 
+import collections
 import json
+import os
+import pathlib
 import re
 import shutil
 import struct
@@ -53,9 +56,9 @@ def recorded(*words, command):
     return path
 
 
-def convert(path, *words):
+def convert(path, *words, **more):
     to = scratch() / "trace"
-    done = run(SONDE, "convert", path, "-o", to, *words)
+    done = run(SONDE, "convert", path, "-o", to, *words, **more)
     check_equal(done.returncode, 0, done.stderr)
     check_equal(done.stdout.strip(), str(to), "where it is")
     return to, done.stderr
@@ -126,6 +129,36 @@ def samples_have_the_stacks_and_times_of_perf_script():
 
 
 @test
+def the_kernels_functions_have_the_names_of_perf_script():
+    """Its and ours are from the list of this kernel, which runs."""
+    path = recorded("-e", "cpu-clock", "-F", "2000", command=build(
+        "#include <fcntl.h>\n#include <unistd.h>\nint main(void)\n{\n"
+        "\tfor (int i = 0; i < 300000; i++)\n"
+        "\t\tclose(open(\"/proc/self/stat\", O_RDONLY));\n}\n",
+        name="work"))
+    theirs = collections.Counter(
+        line.split()[1] for line in script(path, "ip,sym")
+        if line.startswith("ffff") and "[unknown]" not in line)
+    # Of several names that an address has, it may show another one.
+    names = collections.defaultdict(list)
+    for line in pathlib.Path("/proc/kallsyms").read_text().splitlines():
+        names[line.split()[0]].append(line.split()[2])
+    for name in (n for alike in names.values() if len(alike) > 1
+                 for n in alike):
+        theirs.pop(name, None)
+    if not theirs:
+        raise Skip("perf names nothing of the kernel's")
+    trace, words = convert(path)
+    if "no names" in words:
+        raise Skip(words)
+    ours = {row["code"]: row["samples"] for row in report(
+        trace, "samples", "--limit", "10000")["codes"]
+        if row["module"].startswith("[")}
+    check_equal({name: ours.get(name) for name in theirs}, dict(theirs),
+                "samples by function")
+
+
+@test
 def a_pipe_says_the_same_as_a_file():
     program = build(WORK, name="work")
     path = scratch() / "pipe.data"
@@ -162,6 +195,18 @@ def compressed_records_are_those_that_perf_script_shows():
 
 
 @test
+def a_directory_of_threads_has_what_perf_script_shows():
+    for words in (), ("-z",):
+        path = recorded("--threads", *words, "-g", "-e", "cpu-clock", "-F",
+                        "999", command=build(WORK, name="work"))
+        check((path / "data.0").exists(), "no directory")
+        lines = [line for line in script(path, "event") if "cpu-clock" in line]
+        trace, said = convert(path)
+        check("make no sense" not in said, said)
+        check_equal(Trace(trace).count("sonde:sample"), len(lines), f"{words}")
+
+
+@test
 def tracepoints_have_the_stacks_of_perf_script():
     path = recorded("-g", "-e", "sched:sched_process_exit",
                     command=build(WORK, name="work"))
@@ -186,7 +231,7 @@ def tracepoints_have_the_stacks_of_perf_script():
 
 IP, TID, TIME, CPU, PERIOD, RAW = 1, 2, 4, 128, 256, 1024
 IDENTIFIER = 1 << 16
-SAMPLE, LOST, COMM, LOST_SAMPLES = 9, 2, 3, 13
+SAMPLE, LOST, COMM, LOST_SAMPLES, MMAP = 9, 2, 3, 13, 1
 FORMAT = b"""name: sched_switch
 ID: 300
 format:
@@ -352,6 +397,54 @@ def a_record_may_begin_in_one_compressed_piece_and_end_in_the_next():
     check("1 records or parts make no sense" in words, words)
 
 
+def in_kernel(ns, address):
+    return record(SAMPLE, struct.pack("<QQiiQIIQI", 2, address, 7, 7, ns, 0, 0,
+                                      1000, 4) + bytes(4), misc=1)
+
+
+def kernel_mapped(begin, size, offset, path):
+    return record(MMAP, struct.pack("<iiQQQ", -1, 0, begin, size, offset) +
+                  path.ljust(-len(path) % 8 + len(path) + 8, b"\0") + tail(0),
+                  misc=1)
+
+
+@test
+def the_kernels_names_are_moved_from_where_they_are_in_perfs_list():
+    """A list of another boot: the kernel lay 0x1000000 lower, and one of the
+    modules elsewhere."""
+    base = 0xffffffff81000000
+    identifier = bytes(range(20))
+    home = scratch()
+    cache = home / ".debug/[kernel.kallsyms]" / identifier.hex()
+    cache.mkdir(parents=True)
+    (cache / "kallsyms").write_text("".join(
+        f"{address:016x} {kind} {name}\n" for address, kind, name in (
+            (base, "T", "_text"), (base + 0x100, "t", "first"),
+            (base + 0x200, "T", "second"), (base + 0x240, "D", "datum"),
+            (base + 0x300, "T", "third"), (base + 0x2000, "T", "_etext"),
+            (0xffffffffc0001000, "t", "there\t[a_b]"),
+            (0xffffffffc0009000, "t", "elsewhere\t[c]"))))
+    moved = base + 0x1000000
+    content = handmade(
+        [kernel_mapped(moved, 0x2000, moved, b"[kernel.kallsyms]_text"),
+         kernel_mapped(0xffffffffc0001000, 0x1000, 0, b"/lib/modules/a-b.ko"),
+         kernel_mapped(0xffffffffc0003000, 0x1000, 0, b"[c]")] +
+        [in_kernel(1000 + i, address) for i, address in enumerate(
+            (moved + 0x108, moved + 0x23f, moved + 0x250, moved + 0x2ff,
+             0xffffffffc0001010, 0xffffffffc0003010))],
+        {2: record(0, struct.pack("<i", -1) + identifier + b"\x14\0\0\0" +
+                   b"[kernel.kallsyms]".ljust(24, b"\0"), misc=1 << 15 | 1)})
+    trace, words = convert(written(content), env={**os.environ,
+                                                  "HOME": str(home)})
+    check("no names" not in words, words)
+    codes = {row["code"].split(" (")[0]: row["samples"] for row in report(
+        trace, "samples", "--limit", "100")["codes"]}
+    check_equal(codes, {"first": 1, "second": 3, "there": 1,
+                        "0xffffffffc0003010": 1}, "samples")
+    trace, words = convert(written(content), env={**os.environ, "HOME": "/"})
+    check("no names: it is another kernel" in words, words)
+
+
 @test
 def what_makes_no_sense_is_counted_and_the_rest_is_there():
     whole = handmade([switch(2000, 0, 7, 0), record(SAMPLE, bytes(4)),
@@ -359,6 +452,24 @@ def what_makes_no_sense_is_counted_and_the_rest_is_there():
     trace, words = convert(written(whole))
     check("2 records or parts make no sense" in words, words)
     check_equal(Trace(trace).count("sched_switch"), 2, "switches")
+
+
+@test
+def a_damaged_part_of_a_directory_leaves_the_others():
+    path = scratch() / "made.data"
+    path.mkdir()
+    (path / "data").write_bytes(handmade([switch(3000, 0, 0, 7)]))
+    (path / "data.0").write_bytes(switch(2000, 0, 7, 0) + bytes(16) +
+                                  switch(2500, 0, 7, 0))
+    (path / "data.1").write_bytes(b"")
+    (path / "data.2").write_bytes(switch(1000, 1, 7, 9) +
+                                  switch(4000, 1, 9, 0)[:20])
+    (path / "data.4").write_bytes(switch(5000, 0, 1, 2))  # nobody's
+    trace, words = convert(path)
+    check("2 records or parts make no sense" in words, words)
+    check_equal([(e.cpu, e["prev_tid"], e["next_tid"])
+                 for e in Trace(trace).events("sched_switch")],
+                [(1, 7, 9), (0, 7, 0), (0, 0, 7)], "switches")
 
 
 @test
