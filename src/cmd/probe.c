@@ -61,6 +61,7 @@ static const char usage[] =
 struct options {
 	pid_t pid; /* what `process` says */
 	const char *process, *collect, *name, *output, *remove, *where, *rules;
+	const char *stack; /* how deep; "": as deep as usual; NULL: none */
 	bool list, stop, json, kernel, all;
 	char **program;
 };
@@ -85,6 +86,9 @@ static const struct sonde_option option_table[] = {
 	{ "all", 'a', NULL, NULL, TO(all),
 	  "with --kernel and a PROGRAM: all of the machine, not only its "
 	  "threads" },
+	{ "stack", 0, "[=DEPTH]", NULL, TO(stack),
+	  "with --kernel: the call stack of each event, the kernel's and so "
+	  "many frames of the program at most (default: 16)" },
 	{ "list", 0, NULL, NULL, TO(list),
 	  "the probes that are in, and their hits; with --kernel, those of all "
 	  "that record some, or the functions that match GLOB" },
@@ -151,8 +155,8 @@ static int check_options(const struct options *options)
 
 	if (options->kernel)
 		return check_kernel_options(options);
-	if (options->rules || options->all)
-		return complain_usage("-k and -a are for --kernel");
+	if (options->rules || options->all || options->stack)
+		return complain_usage("-k, -a and --stack are for --kernel");
 	if (options->program)
 		return complain_usage("one LOCATION; put it into quotes");
 	if (options->pid == 0)
@@ -413,6 +417,7 @@ kernel_options(const struct options *options)
 		.name = options->name,
 		.output = options->output,
 		.rules = options->rules,
+		.stack = options->stack,
 		.all = options->all,
 		.program = options->program,
 	};

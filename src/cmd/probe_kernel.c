@@ -36,8 +36,14 @@ static int make_options(const struct sonde_probe_kernel_options *wanted,
 	const char *rules = wanted->rules ? wanted->rules : "sched_switch";
 	const char *words[WORDS_MAX] = { "record", "-k", rules };
 	int nr = 3;
+	char stack[64];
 	char error[512];
 
+	if (wanted->stack) {
+		(void)snprintf(stack, sizeof(stack), "--stack%s%.40s",
+			       *wanted->stack ? "=" : "", wanted->stack);
+		words[nr++] = stack;
+	}
 	if (wanted->all || !wanted->program)
 		words[nr++] = "-a";
 	if (wanted->output) {

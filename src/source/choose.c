@@ -252,6 +252,15 @@ static int fail_stacks(struct sonde_source_error *error, int rc,
 				 reason.text);
 }
 
+/* When a function returns, the kernel's frames begin in what called the program. */
+static bool has_returns(const struct sonde_source_config *config)
+{
+	for (uint32_t i = 0; i < config->nr_probes; i++)
+		if (config->probes[i].at_return)
+			return true;
+	return false;
+}
+
 /* Nothing else has call stacks, so nothing else is tried. */
 static int open_with_stacks(const struct sonde_source_config *config,
 			    enum sonde_source_choice choice,
@@ -267,7 +276,14 @@ static int open_with_stacks(const struct sonde_source_config *config,
 	for (uint32_t i = 0; i < rules->nr; i++)
 		if (rules->rules[i].kind != SONDE_RULE_EVENT)
 			return fail_stacks(error, -EOPNOTSUPP,
-					   "probes by -k don't");
+					   "probes by -k don't, those of sonde "
+					   "probe --kernel do");
+	if (has_returns(config))
+		return sonde_source_fail(
+			error, -EOPNOTSUPP,
+			"--stack: %%return has no call stacks; "
+			"the function itself has, without "
+			"%%return");
 	set->stacks = sonde_callstacks_store_new();
 	if (!set->stacks)
 		return sonde_source_fail(error, -ENOMEM, "no memory left");

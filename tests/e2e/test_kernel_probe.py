@@ -16,7 +16,7 @@ import time
 from sonde import SONDE, Skip, check, install, run, scratch
 from harness import check_equal, main, test
 from kernel import (LIMIT_S, KernelTrace, bpf_exists, bpf_links, bpf_objects,
-                    descendants, gone, is_sonde, need, wait_for)
+                    descendants, gone, is_sonde, need, program, wait_for)
 
 PMU = pathlib.Path("/sys/bus/event_source/devices/kprobe/type")
 KILLS = 12
@@ -221,6 +221,62 @@ def events_that_are_not_there_are_told():
     why_not(["syscalls:openat"], "-k syscalls")
     why_not(["sched:sched_switch if $rax == 1"], "can't be computed")
     why_not(["sched:sched_switch if next_pid == 1"], "next_pid")
+
+
+# ---- call stacks ----
+
+def stacks_of(directory, *options):
+    done = run(SONDE, "flame", "--stacks=events", "--folded", *options,
+               directory)
+    check_equal(done.returncode, 0, done.stderr)
+    rows = (line.rpartition(" ") for line in done.stdout.splitlines())
+    return {stack: int(weight) for stack, _, weight in rows}
+
+
+@probe_test
+def a_function_has_the_stack_that_led_to_it():
+    probed = Probed(f"vfs_read if {OURS}", "count", ["--stack"])
+    check_equal(len(probed.hits()), NR, "hits")
+    rows = stacks_of(probed.dir)
+    check_equal(sum(w for row, w in rows.items() if re.search(
+        r"entry_SYSCALL\w*;.*;(ksys|__x64_sys)_read;vfs_read$", row)), NR,
+        str(list(rows)[:5]))
+
+
+@test
+def an_event_has_the_stack_that_led_to_it():
+    need_events()
+    where = scratch() / "trace"
+    done = run(SONDE, "probe", "--kernel", "sched:sched_switch if "
+               "prev->pid == current->pid", "--collect", "prev->pid",
+               "--stack=4", "-k", "sched_switch", "-o", where, "--",
+               program("blocker"), "10")
+    check_equal(done.returncode, 0, done.stderr)
+    trace = KernelTrace(where, done.stderr)
+    told = {e["number"] for e in trace.events("sonde:stack")}
+    used = [int(re.search(r"stack = (\d+)", e.rest)[1])
+            for e in trace.events("kgdb:sched_switch")]
+    check(len(used) >= 16, f"{len(used)} hits")
+    check(set(used) <= told, "stacks that nothing tells")
+    rows = stacks_of(where, "-f", 'event == "kgdb:sched_switch"')
+    naps = sum(w for row, w in rows.items() if re.search(
+        r"main;(sleeps;)?naps;.*nanosleep.*;schedule;__schedule$", row))
+    check(naps >= 16, str(list(rows)[:5]))
+
+
+@test
+def stacks_that_cannot_be_are_refused():
+    need("bpf")
+    done = run(SONDE, "probe", "-p", os.getpid(), "--stack", "main")
+    check_equal(done.returncode, 2, done.stderr)
+    check("--kernel" in done.stderr, done.stderr)
+    done = run(SONDE, "probe", "--kernel", "--stack=65", "vfs_read")
+    check_equal(done.returncode, 2, done.stderr)
+    check("from 1 to 64" in done.stderr, done.stderr)
+    done = run(SONDE, "probe", "--kernel", "vfs_read%return", "--stack", "-o",
+               scratch() / "trace", "--", "true")
+    check_equal(done.returncode, 1, done.stderr)
+    check("--stack: %return has no call stacks" in done.stderr, done.stderr)
 
 
 # ---- bad pointers ----
