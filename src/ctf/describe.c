@@ -14,6 +14,7 @@
 #include "base/port.h"
 #include "ctf/packet.h"
 #include "ctf/schema/json.h"
+#include "ring/contexts.h"
 #include "types/desc.h"
 
 /* Of the kernel's events, those whose names begin with their provider's. */
@@ -282,19 +283,29 @@ int sonde_schema_describe_class(struct sonde_schema *schema,
 
 /* ---- events ---- */
 
-/* The number of its call stack (ring/stacks.h), before the payload; the kernel's
- * have the process, too, without which the stack has no names. */
-static int add_stack_number(struct sonde_schema *schema,
-			    enum sonde_ctf_domain domain,
-			    struct sonde_stream_class *stream)
+/* The number of its call stack (ring/stacks.h), before the payload, and contexts; the
+ * kernel's have the process, without which the stack has no names. */
+static int add_contexts(struct sonde_schema *schema,
+			enum sonde_ctf_domain domain, uint32_t contexts,
+			struct sonde_stream_class *stream)
 {
-	static const struct part parts[] = {
+	struct part parts[2 + SONDE_CONTEXTS] = {
 		{ "stack", 8 * SONDE_STACK_BYTES, SONDE_ROLE_NONE },
 		{ "pid", 32, SONDE_ROLE_NONE },
 	};
-	struct sonde_class *cls =
-		structure(schema, parts, domain == SONDE_CTF_KERNEL ? 2 : 1, 8);
+	size_t nr = domain == SONDE_CTF_KERNEL ? 2 : 1;
+	struct sonde_class *cls;
 
+	for (size_t i = 0; i < SONDE_CONTEXTS; i++)
+		if (contexts >> i & 1)
+			parts[nr++] = (struct part){
+				sonde_ring_context_name(i)->field,
+				8 * SONDE_CONTEXT_BYTES, SONDE_ROLE_NONE
+			};
+	cls = structure(schema, parts, nr, 8);
+	/* -1: it isn't known. */
+	for (size_t i = 1; cls && contexts && i < nr; i++)
+		cls->members[i].cls->kind = SONDE_KIND_INT;
 	stream->events[0]->scopes[SONDE_SCOPE_EVENT_CONTEXT] = cls;
 	return cls ? 0 : -ENOMEM;
 }
@@ -317,7 +328,7 @@ static int add_model_uri(struct sonde_schema *schema,
 int sonde_schema_describe_event(struct sonde_schema *schema,
 				enum sonde_ctf_domain domain, uint32_t class_id,
 				uint32_t id, const struct sonde_desc *desc,
-				bool has_stack)
+				const struct sonde_ctf_contexts *has)
 {
 	struct sonde_stream_class *stream;
 	struct sonde_class *payload = NULL;
@@ -347,8 +358,9 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
 			payload);
 	if (!err && sonde_desc_checksum(desc))
 		err = add_model_uri(schema, stream, desc);
-	return err || !has_stack ? err :
-				   add_stack_number(schema, domain, stream);
+	return err || !has->stacks ?
+		       err :
+		       add_contexts(schema, domain, has->contexts, stream);
 }
 
 /* ---- as CTF 2 ---- */

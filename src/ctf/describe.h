@@ -15,6 +15,12 @@
 #include "ctf/text.h"
 #include "ctf/trace.h"
 
+/* What records have between header and payload. */
+struct sonde_ctf_contexts {
+	bool stacks;       /* the context `stack` */
+	uint32_t contexts; /* with it: bits of enum sonde_ring_context */
+};
+
 /* Begins a schema: all that comes before the first stream class. 0, -ENOMEM;
  * the pool is to be finished in any case. */
 int sonde_schema_describe_trace(struct sonde_schema *schema,
@@ -26,12 +32,12 @@ int sonde_schema_describe_class(struct sonde_schema *schema,
 				enum sonde_header_kind kind);
 
 /* Begins one with an event of a stream class of which nothing but the id is
- * told; `has_stack`: records have a call stack's number. -EINVAL if it can't be
+ * told, but what records have before the payload. -EINVAL if it can't be
  * said: a variant as an option of another. */
 int sonde_schema_describe_event(struct sonde_schema *schema,
 				enum sonde_ctf_domain domain, uint32_t class_id,
 				uint32_t id, const struct sonde_desc *desc,
-				bool has_stack);
+				const struct sonde_ctf_contexts *has);
 
 /* Appends such a schema as fragments of CTF 2, each of which ends with an empty
  * line, like a block: metadata.h takes either. -ENOMEM, or -ENOTSUP if CTF 2

@@ -58,10 +58,10 @@ int sonde_ctf_say_event(const struct sonde_ctf_config *config,
 
 	if (config->version == SONDE_CTF_1_8) {
 		error = sonde_tsdl_event(to, config->domain, cls->id, id, desc,
-					 cls->has_stacks);
+					 &cls->has);
 		return error ? error : to->error;
 	}
 	error = sonde_schema_describe_event(&schema, config->domain, cls->id,
-					    id, desc, cls->has_stacks);
+					    id, desc, &cls->has);
 	return say_json(&schema, error, to);
 }

@@ -9,13 +9,14 @@
 
 #include <stdbool.h>
 
+#include "ctf/describe.h"
 #include "ctf/text.h"
 #include "ctf/trace.h"
 
 struct sonde_ctf_class {
 	uint32_t id;
 	enum sonde_header_kind kind;
-	bool has_stacks; /* its events have the context `stack` */
+	struct sonde_ctf_contexts has; /* its events */
 };
 
 /* Each: 0; -ENOMEM; -ENOTSUP, or of an event -EINVAL: it can't be said. */

@@ -319,11 +319,13 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 }
 
 void sonde_ctf_trace_give_stacks(struct sonde_ctf_trace *trace,
-				 uint32_t class_id)
+				 uint32_t class_id, uint32_t contexts)
 {
 	for (uint32_t i = 0; i < trace->nr_classes; i++)
-		if (trace->classes[i].id == class_id)
-			trace->classes[i].has_stacks = true;
+		if (trace->classes[i].id == class_id) {
+			trace->classes[i].has.stacks = true;
+			trace->classes[i].has.contexts = contexts;
+		}
 }
 
 int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,

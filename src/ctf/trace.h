@@ -124,9 +124,10 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 
 /* The events of the class, added from now on, have a call stack's number (u32)
  * before their payload, as the context `stack`; the kernel's have the process
- * (u32) behind it, as the context `pid`. */
+ * (u32) behind it, as the context `pid`, programs' those contexts (bits of enum
+ * sonde_context, ring/contexts.h). */
 void sonde_ctf_trace_give_stacks(struct sonde_ctf_trace *trace,
-				 uint32_t class_id);
+				 uint32_t class_id, uint32_t contexts);
 
 /*
  * Add an event with this id (>= 1) to a class. `desc` has been checked

@@ -166,11 +166,12 @@ void sonde_tsdl_class(struct sonde_ctf_text *text,
 
 int sonde_tsdl_event(struct sonde_ctf_text *text, enum sonde_ctf_domain domain,
 		     uint32_t class_id, uint32_t id,
-		     const struct sonde_desc *desc, bool has_stack)
+		     const struct sonde_desc *desc,
+		     const struct sonde_ctf_contexts *has)
 {
 	struct sonde_schema schema;
 	int error = sonde_schema_describe_event(&schema, domain, class_id, id,
-						desc, has_stack);
+						desc, has);
 
 	if (!error)
 		tsdl_put_event(text, schema.streams[0]->events[0]);

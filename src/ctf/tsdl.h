@@ -23,6 +23,7 @@
 
 #include <sonde/abi.h>
 
+#include "ctf/describe.h"
 #include "ctf/text.h"
 #include "ctf/trace.h"
 
@@ -37,6 +38,7 @@ void sonde_tsdl_class(struct sonde_ctf_text *text,
 /* -EINVAL if it can't be said: a variant that is itself a variant's option. */
 int sonde_tsdl_event(struct sonde_ctf_text *text, enum sonde_ctf_domain domain,
 		     uint32_t class_id, uint32_t id,
-		     const struct sonde_desc *desc, bool has_stack);
+		     const struct sonde_desc *desc,
+		     const struct sonde_ctf_contexts *has);
 
 #endif /* CTF_TSDL_H */

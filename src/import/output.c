@@ -68,7 +68,7 @@ int sonde_import_output_class(struct sonde_import_output *output,
 void sonde_import_output_give_stacks(struct sonde_import_output *output,
 				     uint32_t class_id)
 {
-	sonde_ctf_trace_give_stacks(output->trace, class_id);
+	sonde_ctf_trace_give_stacks(output->trace, class_id, 0);
 }
 
 int sonde_import_output_event(struct sonde_import_output *output,

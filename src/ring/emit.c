@@ -78,8 +78,13 @@ static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 						    emitter->clock_monotonic;
 	a->id = id;
 	a->has_stack = slot->stacks_off && index != NO_INDEX;
-	if (sonde_unlikely(a->has_stack))
+	if (sonde_unlikely(a->has_stack)) {
 		a->stack = stack_of(emitter, slot);
+		a->nr_contexts =
+			slot->contexts && emitter->contexts ?
+				emitter->contexts(slot->contexts, a->contexts) :
+				0;
+	}
 	sonde_writer_append(a);
 }
 

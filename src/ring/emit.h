@@ -18,6 +18,8 @@ struct sonde_emitter {
 	bool (*reach)(struct sonde_emitter *emitter, uint64_t end);
 	uint32_t unwanted;             /* bit i: slot i doesn't want this one */
 	struct sonde_stacks_from from; /* pc 0: no call stack */
+	/* Of who makes those: sonde_tracer_contexts(). NULL: no slot has contexts. */
+	uint32_t (*contexts)(uint32_t wanted, uint64_t values[SONDE_CONTEXTS]);
 	uint64_t (*clock_cpu)(void);
 	uint64_t (*clock_monotonic)(void);
 	/* The caller's: self, rseq, parts, nr_parts, size. The rest is set for

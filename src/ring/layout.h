@@ -34,7 +34,8 @@
  * exceed SONDE_EVENTS_MAX: the surplus was refused.
  *
  * A slot whose stacks_off isn't 0 has call stacks there, behind its rings; each
- * record then has a stack's number (u32) between header and payload.
+ * record then has a stack's number (u32) between header and payload, and behind that
+ * what `contexts` says (contexts.h).
  *
  * A slot is claimed and configured by a recorder (state FREE -> CLAIMED ->
  * ACTIVE -> STOPPED, and from there to ACTIVE again: session/arena.h). ids[] says which event has which id in the slot's
@@ -238,6 +239,8 @@ struct sonde_arena {
 #define SONDE_ARENA_CAN_COUNT 8u
 /* It knows SONDE_STATE_STACKED (control.h). */
 #define SONDE_ARENA_CAN_STACK_FAST 16u
+/* It knows slot.contexts. */
+#define SONDE_ARENA_CAN_CONTEXT 32u
 /* For as many CPUs. */
 #define SONDE_CLOSED_RINGS 1024u
 
@@ -376,7 +379,9 @@ struct sonde_slot {
 	uint64_t keep;    /* SONDE_SLOT_KEEP, _LISTENS, _READ or 0 */
 	char rules[SONDE_RULES_MAX];
 	uint64_t stacks_off; /* 0: no call stacks (stacks.h) */
-	uint32_t stacks_depth;
+	uint16_t stacks_depth;
+	uint16_t
+		contexts; /* with call stacks: bits of enum sonde_ring_context */
 	/* Rings, from the first on, that the process is to make resident when it
 	 * maps them at its start: SONDE_RESIDENT_RINGS. Above that the process
 	 * says what became of it: enum sonde_slot_resident. */

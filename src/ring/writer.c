@@ -129,7 +129,21 @@ static uint32_t event_header(const struct sonde_append *a, unsigned char *dst,
 /* What comes between header and payload. */
 static uint32_t contexts(const struct sonde_append *a, unsigned char *dst)
 {
-	return a->has_stack ? put(dst, a->stack, SONDE_STACK_BYTES) : 0;
+	uint32_t n;
+
+	if (!a->has_stack)
+		return 0;
+	n = put(dst, a->stack, SONDE_STACK_BYTES);
+	for (uint32_t i = 0; i < a->nr_contexts; i++)
+		n += put(dst + n, a->contexts[i], SONDE_CONTEXT_BYTES);
+	return n;
+}
+
+static uint32_t contexts_size(const struct sonde_append *a)
+{
+	return a->has_stack ? SONDE_STACK_BYTES +
+				      a->nr_contexts * SONDE_CONTEXT_BYTES :
+			      0;
 }
 
 /* ---- the slow path's steps ---- */
@@ -263,7 +277,7 @@ static uint64_t largest(const struct sonde_append *a)
 static bool is_full(const struct sonde_append *a, const struct step *s)
 {
 	uint64_t w = s->commit.expect;
-	uint64_t size = a->size + (a->has_stack ? SONDE_STACK_BYTES : 0);
+	uint64_t size = a->size + contexts_size(a);
 	uint64_t most = SONDE_HEAD_LARGE_FULL + 8 + SONDE_HEAD_LARGE + size;
 	const struct sonde_subbuf *head;
 
@@ -293,7 +307,8 @@ static bool is_late(const struct sonde_append *a, const struct step *s,
 /* One plan and one step. DONE and LOST end it. */
 static enum sonde_writer_step try_once(struct sonde_append *a, struct step *s)
 {
-	unsigned char header[SONDE_HEAD_LARGE_FULL + SONDE_STACK_BYTES];
+	unsigned char header[SONDE_HEAD_LARGE_FULL + SONDE_STACK_BYTES +
+			     SONDE_CONTEXTS * SONDE_CONTEXT_BYTES];
 	struct sonde_commit *c = &s->commit;
 	enum sonde_writer_step rc;
 	uint64_t total;

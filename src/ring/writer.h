@@ -47,6 +47,7 @@
 #include <sonde/abi.h>
 
 #include "base/port.h"
+#include "ring/contexts.h"
 #include "ring/layout.h"
 
 /* Parts a record is made of, its header not counted. */
@@ -71,8 +72,10 @@ struct sonde_append {
 	uint32_t nr_parts; /* with parts[0], the header */
 	uint64_t size;     /* payload bytes */
 	struct sonde_part *parts;
-	bool has_stack; /* its number goes before the payload */
+	bool has_stack; /* its number goes before the payload, */
 	uint32_t stack;
+	uint32_t nr_contexts; /* and these behind it */
+	uint64_t contexts[SONDE_CONTEXTS];
 	bool named; /* its context record is there (writer.c's own) */
 };
 

@@ -119,6 +119,7 @@ static int map_meta(struct sonde_arena_view *view)
 	sonde_barrier();
 	view->lanes_only = header.writer == SONDE_WRITER_LANES;
 	view->can_stack = header.abilities & SONDE_ARENA_CAN_STACK;
+	view->can_context = header.abilities & SONDE_ARENA_CAN_CONTEXT;
 	view->can_reach = header.abilities & SONDE_ARENA_CAN_REACH;
 	view->can_count = header.abilities & SONDE_ARENA_CAN_COUNT;
 	view->is_once = header.abilities & SONDE_ARENA_IS_ONCE;
@@ -251,7 +252,7 @@ struct left {
 	uint32_t subbuf_size, nr_subbufs;
 	uint64_t ctl_off, data_off, filters;
 	uint64_t stacks_off;
-	uint32_t stacks_depth;
+	uint32_t stacks_depth, contexts;
 };
 
 static bool is_size(uint32_t n, uint32_t least, uint32_t most)
@@ -278,7 +279,8 @@ static bool is_reusable(struct sonde_arena_view *view, uint32_t i,
 	    copy->header != setup->header || copy->clock != setup->clock ||
 	    copy->filters || setup->filters ||
 	    !copy->stacks_off != !view->stacks_depth ||
-	    (copy->stacks_off && copy->stacks_depth != view->stacks_depth) ||
+	    (copy->stacks_off && (copy->stacks_depth != view->stacks_depth ||
+				  copy->contexts != view->contexts)) ||
 	    (copy->mode >= SONDE_COUNT && copy->mode != setup->mode) ||
 	    (copy->mode != setup->mode && setup->mode >= SONDE_COUNT) ||
 	    copy->nr_cpus != geometry.nr_cpus ||
@@ -332,6 +334,7 @@ static struct left look_at(const struct sonde_arena_view *view, uint32_t i)
 		.filters = sonde_load_relaxed(&slot->filters),
 		.stacks_off = sonde_load_relaxed(&slot->stacks_off),
 		.stacks_depth = sonde_load_relaxed(&slot->stacks_depth),
+		.contexts = sonde_load_relaxed(&slot->contexts),
 	};
 }
 
@@ -500,7 +503,8 @@ static bool is_legible(const struct left *left)
 	       left->nr_cpus + left->nr_lanes &&
 	       left->subbuf_size <= SONDE_SUBBUF_MAX &&
 	       left->nr_subbufs <= SONDE_SUBBUFS_MAX &&
-	       left->stacks_depth <= SONDE_STACKS_DEPTH_MAX;
+	       left->stacks_depth <= SONDE_STACKS_DEPTH_MAX &&
+	       left->contexts <= SONDE_CONTEXTS_KNOWN;
 }
 
 /* Its recorder was killed before it had read all of it. */
@@ -528,6 +532,7 @@ int sonde_arena_adopt(struct sonde_arena_view *view, uint32_t i,
 			      .nr_subbufs = left.nr_subbufs },
 		.session = sonde_arena_slot_session(view, i),
 		.stacks_depth = left.stacks_off ? left.stacks_depth : 0,
+		.contexts = left.stacks_off ? left.contexts : 0,
 	};
 	int rc;
 
@@ -538,6 +543,7 @@ int sonde_arena_adopt(struct sonde_arena_view *view, uint32_t i,
 	left.state = SONDE_SLOT_STOPPED; /* it is as good */
 	left.filters = 0; /* who was asked to test them is gone */
 	view->stacks_depth = setup.stacks_depth;
+	view->contexts = setup.contexts;
 	if (!is_legible(&left) || !is_reusable(view, i, &left, &setup, true) ||
 	    view->rings_bytes > SONDE_SLOT_SPAN)
 		return -EPROTO;
@@ -603,7 +609,8 @@ static void fill_slot(struct sonde_arena_view *view,
 	slot->session = setup->session;
 	slot->filters = setup->filters;
 	slot->stacks_off = stacks_off(view);
-	slot->stacks_depth = view->stacks_depth;
+	slot->stacks_depth = (uint16_t)view->stacks_depth;
+	slot->contexts = (uint16_t)view->contexts;
 	if (view->stacks_depth)
 		sonde_arena_stacks(view)->depth = view->stacks_depth;
 	slot->resident = setup->resident < slot->nr_cpus ? setup->resident :
@@ -631,6 +638,8 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 	view->is_resumed = false;
 	view->is_inherited = false;
 	view->stacks_depth = view->can_stack ? setup->stacks_depth : 0;
+	view->contexts =
+		view->stacks_depth && view->can_context ? setup->contexts : 0;
 	if (!claim(view, setup))
 		return -EBUSY;
 	view->slot = slot_at(view, view->slot_index);

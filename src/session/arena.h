@@ -63,6 +63,7 @@
 
 #include <sonde/abi.h>
 
+#include "ring/contexts.h"
 #include "ring/layout.h"
 #include "session/budget.h"
 
@@ -75,6 +76,7 @@ struct sonde_arena_view {
 	bool is_watched;   /* the lock is there */
 	bool is_once;      /* a tool's, of another recording */
 	bool can_stack;    /* its events may have call stacks */
+	bool can_context;  /* and contexts behind these */
 	bool can_reach;    /* the process maps rings that come late */
 	bool can_count;    /* it knows slots that count */
 	bool is_resumed;   /* the slot was another recording's */
@@ -92,6 +94,7 @@ struct sonde_arena_view {
 	struct sonde_geometry geometry;
 	uint32_t first_id;     /* of those that are handed out */
 	uint32_t stacks_depth; /* 0: no call stacks */
+	uint32_t contexts;     /* bits of enum sonde_ring_context */
 	uint64_t stacks_at;    /* in `rings` */
 	uint64_t ctl_bytes;    /* the data of ring 0 starts there in `rings` */
 	uint64_t desc_bytes_left;
@@ -109,6 +112,8 @@ struct sonde_arena_setup {
 	bool inherits;         /* somebody has begun it */
 	uint64_t filters;      /* as the slot has it */
 	uint32_t stacks_depth; /* of call stacks; 0: none */
+	uint32_t
+		contexts; /* with call stacks: bits of enum sonde_ring_context */
 	uint32_t resident; /* rings that are to be; less if there are less */
 	uint32_t loglevel;
 	const char *rules;

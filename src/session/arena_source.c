@@ -667,6 +667,11 @@ sonde_arena_source_unwind(const struct sonde_arena_source *source)
 	return source->unwind;
 }
 
+uint32_t sonde_arena_source_contexts(const struct sonde_arena_source *source)
+{
+	return source->view.contexts;
+}
+
 struct sonde_stacks *
 sonde_arena_source_stacks(const struct sonde_arena_source *source,
 			  uint32_t *ret_depth)

@@ -90,6 +90,8 @@ bool sonde_arena_source_is_arena(const struct sonde_arena_source *source,
 const struct sonde_geometry *
 sonde_arena_source_geometry(const struct sonde_arena_source *source);
 
+/* The contexts that its records have: bits of enum sonde_ring_context. */
+uint32_t sonde_arena_source_contexts(const struct sonde_arena_source *source);
 /* Its call stacks: NULL if it has none, or else how deep they are. */
 struct sonde_stacks *
 sonde_arena_source_stacks(const struct sonde_arena_source *source,

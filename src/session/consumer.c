@@ -207,7 +207,8 @@ static int add_class(struct sonde_consumer *consumer,
 					   config->header, comment);
 
 	if (!rc && config->has_stacks)
-		sonde_ctf_trace_give_stacks(trace, config->class_id);
+		sonde_ctf_trace_give_stacks(trace, config->class_id,
+					    config->contexts);
 	for (uint32_t i = 0; !rc && i < nr; i++)
 		rc = sonde_ctf_trace_add_event(trace, config->class_id,
 					       SONDE_SOURCE_FIRST_ID + i,

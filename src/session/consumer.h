@@ -84,6 +84,7 @@ struct sonde_consumer_config {
 	/* Its events are the recorder's own, and in no sum of the summary. */
 	bool is_apart;
 	bool has_stacks;     /* of its events (ring/stacks.h) */
+	uint32_t contexts;   /* with stacks: bits of enum sonde_ring_context */
 	const char *comment; /* of the class: any text */
 	const char *name;    /* in notes to the user */
 	const char *files; /* what the names of its streams' files begin with */

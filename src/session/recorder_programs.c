@@ -248,6 +248,13 @@ static int consume_source(struct sonde_recorder *r,
 	int rc;
 
 	consumer.has_stacks = sonde_arena_source_stacks(source, &depth);
+	consumer.contexts = sonde_arena_source_contexts(source);
+	if (config->setup.contexts && !consumer.contexts)
+		sonde_summary_note(&r->summary,
+				   "%s (pid %d): its events have no contexts "
+				   "(--context): they are of probes, or its "
+				   "libsonde is older",
+				   called, (int)config->pid);
 	(void)snprintf(name, sizeof(name), "%s (pid %d)%s", called,
 		       (int)config->pid, what);
 	(void)snprintf(comment, sizeof(comment), "%s, pid %d%s", called,
@@ -313,6 +320,7 @@ static int pin_events(struct sonde_recorder *r,
 	ours.setup.mode = SONDE_DISCARD;
 	ours.setup.header = SONDE_COMPACT;
 	ours.setup.stacks_depth = 0;
+	ours.setup.contexts = 0;
 	ours.setup.loglevel = SONDE_LOGLEVEL_ALL;
 	ours.setup.rules = r->config->session->pins;
 	ours.setup.rules_size = r->config->session->pins_size;

@@ -140,7 +140,8 @@ static bool make_arena(int *ret_fd)
 	sonde_arena = bytes;
 	((struct sonde_arena *)(void *)bytes)->abilities =
 		SONDE_ARENA_CAN_REACH | SONDE_ARENA_CAN_STACK |
-		SONDE_ARENA_CAN_COUNT | SONDE_ARENA_CAN_STACK_FAST;
+		SONDE_ARENA_CAN_COUNT | SONDE_ARENA_CAN_STACK_FAST |
+		SONDE_ARENA_CAN_CONTEXT;
 	sonde_arena_file_begin(bytes, writer, sonde_self.pid, mapped_span());
 	*ret_fd = fd;
 	return true;

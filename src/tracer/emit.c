@@ -15,6 +15,7 @@
 #include "clock/clock.h"
 #include "ring/control.h"
 #include "ring/emit.h"
+#include "tracer/contexts.h"
 #include "tracer/filters.h"
 #include "tracer/reach.h"
 #include "tracer/self.h"
@@ -115,6 +116,7 @@ tracer_emit(uint32_t state, uint32_t unwanted, struct sonde_part *parts,
 	/* One by one: what is set for each slot anyway is not zeroed first. */
 	emitter.unwanted = unwanted;
 	emitter.from = sonde_stacks_from_frame(frame);
+	emitter.contexts = sonde_tracer_contexts;
 	emitter.clock_cpu = emit_clock_cpu;
 	emitter.clock_monotonic = sonde_monotonic_ns;
 	emitter.append.self = &sonde_self;
@@ -181,10 +183,32 @@ static uint32_t emit_index(uint32_t state)
 #define STACKED_BYTES 60u
 #define READ_AT_ONCE  32u
 
+/* What is before the payload: the number, which has been put there, and contexts, if
+ * they leave `room` for it. 0: there is not as much. */
+static inline uint32_t stacked_prefix(const struct sonde_slot *slot,
+				      unsigned char *bytes, uint32_t room)
+{
+	uint32_t wanted = slot->contexts;
+	uint32_t size = SONDE_STACK_BYTES;
+	uint64_t values[SONDE_CONTEXTS];
+
+	if (sonde_unlikely(wanted)) {
+		size += SONDE_CONTEXT_BYTES *
+			(uint32_t)__builtin_popcount(wanted &
+						     SONDE_CONTEXTS_KNOWN);
+		if (size > room)
+			return 0;
+		(void)sonde_tracer_contexts(wanted, values);
+		memcpy(bytes + SONDE_STACK_BYTES, values,
+		       size - SONDE_STACK_BYTES);
+	}
+	return size;
+}
+
 /*
  * An event that slot 0 alone records, with call stacks: a record of the fast
- * path, whose payload begins with the stack's number. False: it is to be made in
- * another way.
+ * path, whose payload begins with the stack's number and contexts. False: it is to be
+ * made in another way.
  */
 static inline bool emit_stacked(uint32_t state, const void *data, uint64_t inc,
 				const void *frame)
@@ -194,6 +218,7 @@ static inline bool emit_stacked(uint32_t state, const void *data, uint64_t inc,
 	struct sonde_emitter where;
 	unsigned char bytes[STACKED_BYTES + READ_AT_ONCE];
 	uint32_t number;
+	uint32_t before;
 	uint32_t id;
 
 	if (!(state & SONDE_STATE_STACKED) ||
@@ -208,10 +233,12 @@ static inline bool emit_stacked(uint32_t state, const void *data, uint64_t inc,
 	number = sonde_stacks_number((void *)(where.rings + slot->stacks_off),
 				     &from);
 	memcpy(bytes, &number, sizeof(number));
-	memcpy(bytes + sizeof(number), data, payload_size(inc));
+	before = stacked_prefix(slot, bytes, STACKED_BYTES - payload_size(inc));
+	if (!before)
+		return false;
+	memcpy(bytes + before, data, payload_size(inc));
 	sonde_emit_block(id, bytes,
-			 inc + ((uint64_t)sizeof(number)
-				<< SONDE_W_REST_SHIFT));
+			 inc + ((uint64_t)before << SONDE_W_REST_SHIFT));
 	return true;
 }
 
