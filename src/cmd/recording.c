@@ -87,7 +87,7 @@ static struct sonde_budget budget_of(const struct sonde_record_options *options,
 		.nr_possible = sonde_nr_possible_cpus(),
 		.nr_online = sonde_nr_online_cpus(),
 		.subbuf_bytes = options->session.subbuf_bytes,
-		.stacks_depth = options->session.stacks_depth,
+		.stacks_depth = sonde_session_program_stacks(&options->session),
 		.mode = options->session.mode,
 	};
 }

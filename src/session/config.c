@@ -106,6 +106,11 @@ static int check_what(const struct sonde_session_config *config,
 		return fail(complaint,
 			    "--sample is for --mode discard, which writes "
 			    "events as they come");
+	if ((config->contexts || config->wants_ip) &&
+	    !sonde_session_has_programs(config))
+		return fail(complaint,
+			    "--context is about events of programs: the "
+			    "kernel's have tid, pid and, by --stack, stacks");
 	if (config->kernel.until && !config->kernel.rules)
 		return fail(complaint,
 			    "--until waits for a kernel event; say with "

@@ -142,7 +142,10 @@ struct sonde_session_config {
 	enum sonde_headers headers;
 	enum sonde_ctf_version ctf_version;
 	uint32_t stacks_depth; /* of events' call stacks; 0: none */
-	uint64_t duration_us;  /* 0: no limit */
+	uint32_t
+		contexts; /* of programs' events: bits of enum sonde_ring_context */
+	bool wants_ip;        /* where events of programs are made */
+	uint64_t duration_us; /* 0: no limit */
 	/* The trace is chunks; each ends at that size, after that time, or when
 	 * somebody wants it. */
 	bool rotates;
@@ -209,6 +212,14 @@ static inline bool
 sonde_session_has_programs(const struct sonde_session_config *config)
 {
 	return config->has_program || config->attaches || config->lets_in;
+}
+
+/* How deep the stacks of programs' events are: contexts come with one frame. */
+static inline uint32_t
+sonde_session_program_stacks(const struct sonde_session_config *config)
+{
+	return config->stacks_depth ? config->stacks_depth :
+				      config->contexts || config->wants_ip;
 }
 
 /* Whether what runs already is sampled: processes that attach, and not all. */

@@ -22,6 +22,7 @@
 #include "ctf/packed.h"
 #include "expr/expr.h"
 #include "ring/shadow.h"
+#include "session/contexts.h"
 #include "session/rules.h"
 #include "sys/cpus.h"
 #include "types/select.h"
@@ -516,6 +517,17 @@ static int apply_stack(void *ctx, const char *value)
 			    value, SONDE_STACKS_DEPTH_MAX);
 	parse->options->session.stacks_depth = (uint32_t)depth;
 	return 0;
+}
+
+static int apply_context(void *ctx, const char *value)
+{
+	struct parse *parse = ctx;
+	char error[200];
+
+	return sonde_session_add_contexts(&parse->options->session, value,
+					  error, sizeof(error)) ?
+		       fail(parse, "%s", error) :
+		       0;
 }
 
 static int apply_locks(void *ctx, const char *value)
@@ -1086,6 +1098,11 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "what a program that is started logs by syslog()" },
 	FUNCTION_OPTIONS,
 	STACK_OPTION,
+	{ "context", 0, "NAMES",
+	  "ip cpu_time perf:page-faults perf:major-faults perf:context-switches",
+	  BY(apply_context),
+	  "with each event of a program what its thread says of itself; but for "
+	  "ip it makes a system call for that (sonde list --contexts)" },
 	{ "process", 'p', "PID|NAME", NULL, BY(apply_process),
 	  "this one, or all of this name; may be given several times" },
 	{ "user", 'u', "USER", NULL, BY(apply_user), "those of this user" },

@@ -688,7 +688,8 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 		.session = r->config->number,
 		.keeps = r->config->named && config->mode == SONDE_OVERWRITE,
 		.inherits = r->config->named && r->config->named->inherited,
-		.stacks_depth = config->stacks_depth,
+		.stacks_depth = sonde_session_program_stacks(config),
+		.contexts = config->contexts,
 		.resident =
 			config->is_realtime && !sonde_session_counts(config) ?
 				r->budget.nr_online :
@@ -741,7 +742,7 @@ new_recorder(const struct sonde_recorder_config *config)
 		.nr_possible = sonde_nr_possible_cpus(),
 		.nr_online = sonde_nr_online_cpus(),
 		.subbuf_bytes = subbuf_bytes(config->session),
-		.stacks_depth = config->session->stacks_depth,
+		.stacks_depth = sonde_session_program_stacks(config->session),
 		.mode = config->session->mode,
 	};
 	sonde_pace_init(&r->pace, config->session->read_timer_us * 1000ull);

@@ -16,6 +16,6 @@
 
 /* Those in `wanted`, one after the other. Returns how many. */
 SONDE_HIDDEN uint32_t sonde_tracer_contexts(uint32_t wanted,
-					  uint64_t values[SONDE_CONTEXTS]);
+					    uint64_t values[SONDE_CONTEXTS]);
 
 #endif /* TRACER_CONTEXTS_H */

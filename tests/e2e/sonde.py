@@ -127,6 +127,11 @@ INTERNAL = ("sonde:thread", "sonde:name", "sonde:process", "sonde:mappings",
             "sonde:mapping", *ABOUT_STACKS, *ABOUT_CODE)
 
 
+# What changes from event to event, and is of no packet.
+EVENT_CONTEXTS = ("stack", "cpu_time", "perf_thread_page_faults",
+                  "perf_thread_major_faults", "perf_thread_context_switches")
+
+
 class Recording:
     """The outcome of one `sonde record`."""
 
@@ -341,7 +346,8 @@ class Trace:
         for line in self.text():
             event = parse_line(line)
             stream = tuple(sorted((key, value) for key, value
-                                  in event.contexts.items() if key != "stack"))
+                                  in event.contexts.items()
+                                  if key not in EVENT_CONTEXTS))
             if event.name == "sonde:thread":
                 threads[stream] = event["tid"], event["pid"]
             if event.name in INTERNAL and not contexts:
