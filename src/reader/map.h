@@ -44,6 +44,13 @@ struct sonde_map_ops {
 	void (*fini)(void *part); /* copes with what begin() left half-done */
 };
 
+/* Those that most have: of a part of this type. */
+#define SONDE_MAP_OPS(part, begin_, event_, merge_, fini_)            \
+	{                                                             \
+		.part_bytes = sizeof(part), .begin = (begin_),        \
+		.event = (event_), .merge = (merge_), .fini = (fini_) \
+	}
+
 struct sonde_map_options {
 	int64_t from_ns, to_ns;
 	const struct sonde_filter *filter; /* NULL: all */

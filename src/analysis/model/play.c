@@ -109,13 +109,8 @@ static void part_fini(void *memory)
 	sonde_model_free(((struct part *)memory)->kernel);
 }
 
-static const struct sonde_map_ops map_ops = {
-	.part_bytes = sizeof(struct part),
-	.begin = part_begin,
-	.event = part_event,
-	.merge = part_merge,
-	.fini = part_fini,
-};
+static const struct sonde_map_ops map_ops = SONDE_MAP_OPS(
+	struct part, part_begin, part_event, part_merge, part_fini);
 
 int sonde_model_play(struct sonde_trace *trace,
 		     const struct sonde_map_options *options,

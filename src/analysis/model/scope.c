@@ -93,13 +93,8 @@ static void part_fini(void *memory)
 	sonde_hash_fini(&((struct part *)memory)->members);
 }
 
-static const struct sonde_map_ops ops = {
-	.part_bytes = sizeof(struct part),
-	.begin = part_begin,
-	.event = part_event,
-	.merge = part_merge,
-	.fini = part_fini,
-};
+static const struct sonde_map_ops ops = SONDE_MAP_OPS(
+	struct part, part_begin, part_event, part_merge, part_fini);
 
 /* All of the trace, whatever part of it is looked at. */
 static int find_members(struct sonde_trace *trace,

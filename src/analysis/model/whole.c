@@ -56,13 +56,8 @@ static void part_fini(void *memory)
 	sonde_model_free(((struct part *)memory)->kernel);
 }
 
-static const struct sonde_map_ops ops = {
-	.part_bytes = sizeof(struct part),
-	.begin = part_begin,
-	.event = part_event,
-	.merge = part_merge,
-	.fini = part_fini,
-};
+static const struct sonde_map_ops ops = SONDE_MAP_OPS(
+	struct part, part_begin, part_event, part_merge, part_fini);
 
 int sonde_model_whole(struct sonde_trace *trace,
 		      const struct sonde_map_options *options,

@@ -348,13 +348,9 @@ static void plugin_map_fini(void *part)
 	(void)part;
 }
 
-static const struct sonde_map_ops plugin_map_ops = {
-	.part_bytes = sizeof(struct plugin_part),
-	.begin = plugin_map_begin,
-	.event = plugin_map_event,
-	.merge = plugin_map_merge,
-	.fini = plugin_map_fini,
-};
+static const struct sonde_map_ops plugin_map_ops =
+	SONDE_MAP_OPS(struct plugin_part, plugin_map_begin, plugin_map_event,
+		      plugin_map_merge, plugin_map_fini);
 
 int sonde_plugin_pass_run(struct sonde_plugin_pass *pass,
 			  const struct sonde_map_options *options,

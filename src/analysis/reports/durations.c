@@ -128,13 +128,8 @@ static void part_fini(void *memory)
 	sonde_join_fini(&part->join);
 }
 
-static const struct sonde_map_ops ops = {
-	.part_bytes = sizeof(struct part),
-	.begin = part_begin,
-	.event = part_event,
-	.merge = part_merge,
-	.fini = part_fini,
-};
+static const struct sonde_map_ops ops = SONDE_MAP_OPS(
+	struct part, part_begin, part_event, part_merge, part_fini);
 
 static uint8_t *find_roles(const struct sonde_trace *trace,
 			   const struct sonde_durations_config *config)

@@ -167,13 +167,8 @@ static void part_fini(void *memory)
 	free(((struct part *)memory)->entries);
 }
 
-static const struct sonde_map_ops ops = {
-	.part_bytes = sizeof(struct part),
-	.begin = part_begin,
-	.event = part_event,
-	.merge = part_merge,
-	.fini = part_fini,
-};
+static const struct sonde_map_ops ops = SONDE_MAP_OPS(
+	struct part, part_begin, part_event, part_merge, part_fini);
 
 int sonde_journal_run(const struct sonde_analysis_args *args,
 		      const struct sonde_journal_config *config)

@@ -189,13 +189,8 @@ static void weigh_fini(void *memory)
 	sonde_hash_fini(&((struct part *)memory)->stacks);
 }
 
-static const struct sonde_map_ops ops = {
-	.part_bytes = sizeof(struct part),
-	.begin = weigh_begin,
-	.event = weigh_event,
-	.merge = weigh_merge,
-	.fini = weigh_fini,
-};
+static const struct sonde_map_ops ops = SONDE_MAP_OPS(
+	struct part, weigh_begin, weigh_event, weigh_merge, weigh_fini);
 
 /* Where what was added up goes. */
 struct scale {

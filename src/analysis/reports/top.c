@@ -148,13 +148,8 @@ static int part_merge(void *whole, void *memory)
 	return err;
 }
 
-static const struct sonde_map_ops ops = {
-	.part_bytes = sizeof(struct part),
-	.begin = part_begin,
-	.event = part_event,
-	.merge = part_merge,
-	.fini = part_fini,
-};
+static const struct sonde_map_ops ops = SONDE_MAP_OPS(
+	struct part, part_begin, part_event, part_merge, part_fini);
 
 /* ---- the report ---- */
 

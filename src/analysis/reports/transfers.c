@@ -291,13 +291,8 @@ static void part_fini(void *memory)
 	sonde_transfers_fini(&part->found);
 }
 
-static const struct sonde_map_ops map_ops = {
-	.part_bytes = sizeof(struct part),
-	.begin = part_begin,
-	.event = part_event,
-	.merge = part_merge,
-	.fini = part_fini,
-};
+static const struct sonde_map_ops map_ops = SONDE_MAP_OPS(
+	struct part, part_begin, part_event, part_merge, part_fini);
 
 /* What a machine's pass has found, behind all others'. */
 static int append_machine(struct sonde_transfers *transfers,
