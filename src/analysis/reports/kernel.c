@@ -241,13 +241,8 @@ static void part_fini(void *memory)
 	sonde_model_free(part->kernel);
 }
 
-static const struct sonde_map_ops map_ops = {
-	.part_bytes = sizeof(struct part),
-	.begin = part_begin,
-	.event = part_event,
-	.merge = part_merge,
-	.fini = part_fini,
-};
+static const struct sonde_map_ops map_ops = SONDE_MAP_OPS(
+	struct part, part_begin, part_event, part_merge, part_fini);
 
 /* ---- the run ---- */
 
@@ -304,6 +299,57 @@ void sonde_model_notes(const struct sonde_model *kernel, uint64_t left_out,
 				  counts.calls_open);
 }
 
+/* A sentence on a tally's durations; `what` is the noun. NULL, or none: nothing. */
+static void model_say(const struct sonde_model_result *result,
+		      struct sonde_report *report,
+		      const struct sonde_tally *tally, const char *what)
+{
+	const struct sonde_worst *worst = &result->sums->worst;
+	struct sonde_words words = { .args = result->args };
+	const struct sonde_histogram *took;
+
+	if (!tally || !tally->durations.count || !worst->nr)
+		return;
+	took = &tally->durations;
+	sonde_report_note(
+		report,
+		"%s: half took at most %s, 99 of 100 at most %s; the longest "
+		"took %s, from %s on.",
+		sonde_words_count(&words, took->count, what),
+		sonde_words_int(&words, SONDE_CELL_DURATION,
+				sonde_histogram_quantile(took, 0.5)),
+		sonde_words_int(&words, SONDE_CELL_DURATION,
+				sonde_histogram_quantile(took, 0.99)),
+		sonde_words_int(&words, SONDE_CELL_DURATION, took->max),
+		sonde_words_int(&words, SONDE_CELL_TIME,
+				worst->spans[0].begin_ns));
+}
+
+static int model_show(const struct sonde_model_report *shown,
+		      const struct sonde_model_result *result,
+		      struct sonde_report *report)
+{
+	const struct sonde_tally *all =
+		sonde_hash_next(&result->sums->groups[0], NULL);
+	int error;
+
+	if (shown->noun)
+		model_say(result, report, all, shown->noun);
+	if (shown->say)
+		shown->say(result, report);
+	error = sonde_model_tables(result, report, shown->tables,
+				   shown->nr_tables);
+	if (error)
+		return error;
+	if (shown->took && all)
+		sonde_histogram_report(&all->durations, report, "histogram",
+				       shown->took, SONDE_CELL_DURATION);
+	if (shown->worst_name)
+		sonde_model_worst_table(result, report, shown->worst_title,
+					shown->worst_what, shown->worst_name);
+	return shown->show ? shown->show(result, report) : 0;
+}
+
 static int make_report(struct sonde_analysis_args *args,
 		       const struct config *config, struct part *whole,
 		       struct sonde_report **ret_report)
@@ -326,7 +372,7 @@ static int make_report(struct sonde_analysis_args *args,
 		result.span_ns = sonde_elapsed_ns(begin_ns, end_ns);
 
 	sonde_model_close(whole->kernel);
-	error = config->report->show(&result, report);
+	error = model_show(config->report, &result, report);
 	if (!error && !sonde_report_section(report, 0, &section))
 		sonde_report_note(report,
 				  "Nothing to report: what was read has no "
@@ -588,31 +634,6 @@ int sonde_model_tables(const struct sonde_model_result *result,
 		tallies_fini(&by_process);
 	}
 	return error;
-}
-
-void sonde_model_say(const struct sonde_model_result *result,
-		     struct sonde_report *report,
-		     const struct sonde_tally *tally, const char *what)
-{
-	const struct sonde_worst *worst = &result->sums->worst;
-	struct sonde_words words = { .args = result->args };
-	const struct sonde_histogram *took;
-
-	if (!tally || !tally->durations.count || !worst->nr)
-		return;
-	took = &tally->durations;
-	sonde_report_note(
-		report,
-		"%s: half took at most %s, 99 of 100 at most %s; the longest "
-		"took %s, from %s on.",
-		sonde_words_count(&words, took->count, what),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_histogram_quantile(took, 0.5)),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_histogram_quantile(took, 0.99)),
-		sonde_words_int(&words, SONDE_CELL_DURATION, took->max),
-		sonde_words_int(&words, SONDE_CELL_TIME,
-				worst->spans[0].begin_ns));
 }
 
 void sonde_model_sum(const struct sonde_model_result *result,

@@ -47,6 +47,8 @@ struct sonde_model_result {
 	int64_t span_ns; /* of the trace that was looked at; not 0 */
 };
 
+struct sonde_model_table;
+
 struct sonde_model_report {
 	const char *name;
 	const char *missing; /* which events there are none of, if so */
@@ -54,7 +56,20 @@ struct sonde_model_report {
 	unsigned int thread_groups; /* bit g: keys of group g are threads */
 	void (*interval)(struct sonde_sums *sums,
 			 const struct sonde_interval *interval);
-	/* 0 or -ENOMEM, if not the report's own. */
+	/* What is shown, in this order; what is NULL isn't. First a sentence on
+	 * the durations of group 0, which has one tally; `noun` is of what:
+	 * "wake-up". */
+	const char *noun;
+	void (*say)(const struct sonde_model_result *result,
+		    struct sonde_report *report);
+	const struct sonde_model_table *tables;
+	size_t nr_tables;
+	const char *took; /* title of the histogram of group 0 */
+	const char *worst_title, *worst_what;
+	void (*worst_name)(const struct sonde_model_result *result,
+			   const struct sonde_worst_span *span, char *to,
+			   size_t size);
+	/* And what else. 0 or -ENOMEM, if not the report's own. */
 	int (*show)(const struct sonde_model_result *result,
 		    struct sonde_report *report);
 };
@@ -134,6 +149,8 @@ struct sonde_model_table {
 	void (*row)(const struct sonde_model_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally);
 };
+#define SONDE_MODEL_TABLES(tables_) \
+	.tables = (tables_), .nr_tables = SONDE_ARRAY_SIZE(tables_)
 #define SONDE_TALLY_COLUMNS(columns_) \
 	.columns = (columns_), .nr_columns = SONDE_ARRAY_SIZE(columns_)
 
@@ -149,12 +166,6 @@ uint64_t sonde_tally_total(const struct sonde_model_result *result,
 			   const struct sonde_tally *tally);
 uint64_t sonde_tally_count(const struct sonde_model_result *result,
 			   const struct sonde_tally *tally);
-
-/* A sentence on a tally's durations; `what` is the noun: "wake-up", "call".
- * NULL, or none: nothing. */
-void sonde_model_say(const struct sonde_model_result *result,
-		     struct sonde_report *report,
-		     const struct sonde_tally *tally, const char *what);
 
 /* The numbers of all tallies of a group, added up. */
 void sonde_model_sum(const struct sonde_model_result *result,

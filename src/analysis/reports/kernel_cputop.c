@@ -218,21 +218,14 @@ static void say(const struct sonde_model_result *result,
 				(int64_t)most->numbers[CPU_NS]));
 }
 
-static int show(const struct sonde_model_result *result,
-		struct sonde_report *report)
-{
-	say(result, report);
-	return sonde_model_tables(result, report, tables,
-				  SONDE_ARRAY_SIZE(tables));
-}
-
 static const struct sonde_model_report model = {
 	.name = "cputop",
 	.missing = "sched_switch",
 	.wants = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
 	.thread_groups = 1u << BY_THREAD,
 	.interval = add_interval,
-	.show = show,
+	.say = say,
+	SONDE_MODEL_TABLES(tables),
 };
 
 const struct sonde_analysis sonde_analysis_cputop = {

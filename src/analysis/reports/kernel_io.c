@@ -13,11 +13,11 @@
 #include "base/port.h"
 
 enum {
+	ALL,       /* of requests; one tally */
 	BY_DEVICE, /* device, what is done */
 	BY_QUEUE,  /* likewise; durations: from insert to issue */
 	BY_THREAD, /* durations: of calls */
 	BY_FILE,   /* likewise */
-	ALL,       /* of requests; one tally */
 };
 
 /* Of a device. */
@@ -255,23 +255,8 @@ static void say_calls(const struct sonde_model_result *result,
 static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
-	const struct sonde_tally *all =
-		sonde_hash_next(&result->sums->groups[ALL], NULL);
-	int error;
-
-	sonde_model_say(result, report, all, "request");
-	say_calls(result, report);
-	error = sonde_model_tables(result, report, devices,
-				   SONDE_ARRAY_SIZE(devices));
-	if (!error && all)
-		sonde_histogram_report(&all->durations, report, "histogram",
-				       "How long requests took",
-				       SONDE_CELL_DURATION);
-	sonde_model_worst_table(result, report, "The longest requests",
-				"REQUEST", worst_name);
-	return error ? error :
-		       sonde_model_tables(result, report, calls,
-					  SONDE_ARRAY_SIZE(calls));
+	return sonde_model_tables(result, report, calls,
+				  SONDE_ARRAY_SIZE(calls));
 }
 
 static const struct sonde_model_report model = {
@@ -280,6 +265,13 @@ static const struct sonde_model_report model = {
 	.wants = SONDE_WANT_BLOCK | SONDE_WANT_CALLS | SONDE_WANT_FILES,
 	.thread_groups = 1u << BY_THREAD,
 	.interval = add_interval,
+	.noun = "request",
+	.say = say_calls,
+	SONDE_MODEL_TABLES(devices),
+	.took = "How long requests took",
+	.worst_title = "The longest requests",
+	.worst_what = "REQUEST",
+	.worst_name = worst_name,
 	.show = show,
 };
 

@@ -240,13 +240,6 @@ static void say(const struct sonde_model_result *result,
 static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
-	int error;
-
-	say(result, report);
-	error = sonde_model_tables(result, report, tables,
-				   SONDE_ARRAY_SIZE(tables));
-	if (error)
-		return error;
 	show_histograms(result, report);
 	sonde_model_worst_table(result, report, "The longest handlers",
 				"INTERRUPT", irq_worst_name);
@@ -258,6 +251,8 @@ static const struct sonde_model_report model = {
 	.missing = "of interrupts",
 	.wants = SONDE_WANT_IRQS,
 	.interval = add_interval,
+	.say = say,
+	SONDE_MODEL_TABLES(tables),
 	.show = show,
 };
 

@@ -215,21 +215,14 @@ static void say(const struct sonde_model_result *result,
 					(int64_t)sums[FREED]));
 }
 
-static int show(const struct sonde_model_result *result,
-		struct sonde_report *report)
-{
-	say(result, report);
-	return sonde_model_tables(result, report, tables,
-				  SONDE_ARRAY_SIZE(tables));
-}
-
 static const struct sonde_model_report model = {
 	.name = "memory",
 	.missing = "of pages or of the kernel's memory",
 	.wants = SONDE_WANT_MEMORY,
 	.thread_groups = 1u << BY_THREAD,
 	.interval = add_interval,
-	.show = show,
+	.say = say,
+	SONDE_MODEL_TABLES(tables),
 };
 
 const struct sonde_analysis sonde_analysis_memory = {

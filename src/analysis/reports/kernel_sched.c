@@ -166,34 +166,18 @@ static const struct sonde_model_table tables[] = {
 	},
 };
 
-static int show(const struct sonde_model_result *result,
-		struct sonde_report *report)
-{
-	const struct sonde_tally *all =
-		sonde_hash_next(&result->sums->groups[ALL], NULL);
-	int error;
-
-	sonde_model_say(result, report, all, "wake-up");
-	error = sonde_model_tables(result, report, tables,
-				   SONDE_ARRAY_SIZE(tables));
-	if (error)
-		return error;
-	if (all)
-		sonde_histogram_report(&all->durations, report, "histogram",
-				       "From wake-up to running",
-				       SONDE_CELL_DURATION);
-	sonde_model_worst_table(result, report, "The longest waits", "WOKEN BY",
-				waker_name);
-	return 0;
-}
-
 static const struct sonde_model_report model = {
 	.name = "sched",
 	.missing = "sched_switch or sched_wakeup",
 	.wants = SONDE_WANT_THREADS,
 	.thread_groups = 1u << BY_THREAD,
 	.interval = add_interval,
-	.show = show,
+	.noun = "wake-up",
+	SONDE_MODEL_TABLES(tables),
+	.took = "From wake-up to running",
+	.worst_title = "The longest waits",
+	.worst_what = "WOKEN BY",
+	.worst_name = waker_name,
 };
 
 const struct sonde_analysis sonde_analysis_sched = {

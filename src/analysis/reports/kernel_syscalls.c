@@ -112,34 +112,18 @@ static const struct sonde_model_table tables[] = {
 	},
 };
 
-static int show(const struct sonde_model_result *result,
-		struct sonde_report *report)
-{
-	const struct sonde_tally *all =
-		sonde_hash_next(&result->sums->groups[ALL], NULL);
-	int error;
-
-	sonde_model_say(result, report, all, "system call");
-	error = sonde_model_tables(result, report, tables,
-				   SONDE_ARRAY_SIZE(tables));
-	if (error)
-		return error;
-	if (all)
-		sonde_histogram_report(&all->durations, report, "histogram",
-				       "How long calls took",
-				       SONDE_CELL_DURATION);
-	sonde_model_worst_table(result, report, "The longest calls", "CALL",
-				syscalls_worst_name);
-	return 0;
-}
-
 static const struct sonde_model_report model = {
 	.name = "syscalls",
 	.missing = "of system calls",
 	.wants = SONDE_WANT_CALLS,
 	.thread_groups = 1u << BY_THREAD,
 	.interval = add_interval,
-	.show = show,
+	.noun = "system call",
+	SONDE_MODEL_TABLES(tables),
+	.took = "How long calls took",
+	.worst_title = "The longest calls",
+	.worst_what = "CALL",
+	.worst_name = syscalls_worst_name,
 };
 
 const struct sonde_analysis sonde_analysis_syscalls = {
