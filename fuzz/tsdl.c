@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "describe.h"
+#include "ring/contexts.h"
 #include "sink.h"
 #include "types/desc.h"
 
@@ -88,13 +89,14 @@ static struct fuzz_found begin_text(struct sonde_ctf_text *text,
 /* The description's event, in a whole trace's metadata. */
 static void check_read(const struct sonde_desc *desc)
 {
+	const struct sonde_ctf_contexts nothing = { .stacks = false };
 	struct sonde_ctf_text text = { 0 };
 	struct fuzz_found there = list_desc(desc);
 	struct fuzz_found before = begin_text(&text, "");
 	struct fuzz_found here;
 
 	FUZZ_CHECK(sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc,
-				    false) == 0);
+				    &nothing) == 0);
 	if (list_text(&text, &here)) {
 		FUZZ_CHECK(here.nr_events ==
 			   before.nr_events + there.nr_events);
@@ -106,11 +108,15 @@ static void check_read(const struct sonde_desc *desc)
 
 static void check_event(const struct sonde_desc *desc)
 {
+	const struct sonde_ctf_contexts all = {
+		.stacks = true,
+		.contexts = SONDE_CONTEXTS_KNOWN,
+	};
 	struct sonde_ctf_text text = { 0 };
 	int error;
 
 	sonde_ctf_text_puts(&text, "/* CTF 1.8 */\n\n");
-	error = sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc, false);
+	error = sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc, &all);
 	FUZZ_CHECK(error == 0 || error == -EINVAL);
 	if (error == 0) {
 		FUZZ_CHECK(text.error == 0);

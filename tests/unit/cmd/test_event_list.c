@@ -127,11 +127,12 @@ static void make_metadata(struct sonde_ctf_text *metadata)
 			   .description = "a {brace",
 			   .freq = 1000000000 },
 	};
+	const struct sonde_ctf_contexts contexts = { .stacks = false };
 
 	sonde_tsdl_preamble(metadata, &config);
 	sonde_tsdl_class(metadata, &config, 0, SONDE_COMPACT, "a program");
 	assert_int_equal(sonde_tsdl_event(metadata, SONDE_CTF_PROGRAMS, 0, 1,
-					  the_event, false),
+					  the_event, &contexts),
 			 0);
 	assert_int_equal(metadata->error, 0);
 	assert_true(metadata->size > 100);
