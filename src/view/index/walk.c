@@ -270,27 +270,31 @@ static void give_up_chunk(struct sonde_view_walk *walk)
 	copy_sums(walk, walk->at_sums, walk->sums);
 }
 
-static void pass_open_states(struct sonde_view_walk *walk, int64_t time)
+static void pass_open_states(struct sonde_view_walk *walk, int64_t time,
+			     int64_t slack)
 {
-	while (walk->group.left && walk->group.end <= time) {
+	while (walk->group.left && walk->group.end <= time &&
+	       time - walk->group.begin > slack) {
 		walk->at_sums[walk_state(walk)] +=
 			(uint64_t)(walk->group.end - walk->group.begin);
 		stand_on_open(walk, walk->row->open->nr - walk->group.left);
 	}
 }
 
-/* To the group's state of that time, which is within the group. */
-static void pass_states(struct sonde_view_walk *walk, int64_t time)
+/* To the group's state of that time, which is within the group, or to one that begins
+ * close enough before it. */
+static void pass_states(struct sonde_view_walk *walk, int64_t time,
+			int64_t slack)
 {
 	/* copies, which the sums can't overlap: else all is loaded again */
 	const struct sonde_view_chunk chunk = walk->chunk;
 	struct sonde_view_group group = walk->group;
 
 	if (walk->is_open) {
-		pass_open_states(walk, time);
+		pass_open_states(walk, time, slack);
 		return;
 	}
-	while (group.end <= time) {
+	while (group.end <= time && time - group.begin > slack) {
 		walk->at_sums[chunk.kinds[group.kind]] +=
 			(uint64_t)(group.end - group.begin);
 		if (!sonde_view_group_next(&chunk, &group)) {
@@ -314,6 +318,22 @@ static bool parse_chunk(struct sonde_view_walk *walk)
 	return walk->is_parsed;
 }
 
+/* A group that begins by then, most often the last: states of a chunk are about as long
+ * as one another. */
+static uint32_t guess_walk_group(const struct sonde_view_walk *walk,
+				 uint64_t passed, uint64_t *ret_begin)
+{
+	uint64_t all = (uint64_t)(walk->end - walk->begin);
+	uint32_t group =
+		(uint32_t)(passed * sonde_view_chunk_groups(&walk->chunk) /
+			   all);
+
+	while ((*ret_begin = sonde_view_chunk_passed(&walk->chunk, group)) >
+	       passed)
+		group--;
+	return group;
+}
+
 /* The last group that begins by then, and its span; if the next one begins close
  * enough and it doesn't, that one. */
 static uint32_t find_walk_group(const struct sonde_view_walk *walk,
@@ -322,8 +342,8 @@ static uint32_t find_walk_group(const struct sonde_view_walk *walk,
 {
 	uint32_t nr = sonde_view_chunk_groups(&walk->chunk);
 	uint64_t passed = (uint64_t)(time - walk->begin);
-	uint64_t begin = 0;
-	uint32_t group = 0;
+	uint64_t begin;
+	uint32_t group = guess_walk_group(walk, passed, &begin);
 
 	*ret_end = walk->end;
 	while (group + 1 < nr) {
@@ -410,8 +430,10 @@ int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 		copy_sums(walk, ret_sums, walk->at_sums);
 		return begin;
 	}
-	pass_states(walk, time);
+	pass_states(walk, time, slack);
 	copy_sums(walk, ret_sums, walk->at_sums);
+	if (walk->group.end <= time)
+		return walk->group.begin;
 	ret_sums[walk_state(walk)] += (uint64_t)(time - walk->group.begin);
 	return time;
 }
@@ -467,7 +489,7 @@ bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
 	if (!enter_chunk(walk, time, -1))
 		return true;
 	(void)enter_group(walk, time, -1, &begin);
-	pass_states(walk, time);
+	pass_states(walk, time, -1);
 	tell_piece(walk, ret_piece);
 	return true;
 }
