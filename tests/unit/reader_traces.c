@@ -150,6 +150,77 @@ void made_spoil_u64(struct made *made, size_t at, uint64_t value)
 
 /* ---- traces ---- */
 
+/* ---- machines ---- */
+
+void made_cpus_begin(struct made_cpu *cpus, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		cpus[i] = (struct made_cpu){ .index = (uint32_t)i };
+}
+
+void made_cpu_end_packet(struct made_cpu *cpu, uint64_t now)
+{
+	if (!cpu->in_packet)
+		return;
+	made_spoil_u64(&cpu->file, MADE_END, now);
+	made_packet_end(&cpu->file, 0);
+	cpu->in_packet = 0;
+}
+
+struct made *made_cpu_event(struct made_cpu *cpu, uint64_t now, uint16_t id)
+{
+	static struct made lost;
+
+	if (cpu->losing) {
+		cpu->losing--;
+		cpu->discarded++;
+		lost.used = 0;
+		return &lost;
+	}
+	if (cpu->in_packet == MADE_CPU_EVENTS)
+		made_cpu_end_packet(cpu, now);
+	if (!cpu->in_packet++)
+		made_packet(&cpu->file, &(struct made_head){
+						.begin = now,
+						.discarded = cpu->discarded,
+						.sequence = cpu->sequence++,
+						.cpu = cpu->index,
+						.instance = cpu->index,
+					});
+	made_u16(&cpu->file, id);
+	made_u64(&cpu->file, now);
+	return &cpu->file;
+}
+
+void made_name(struct made *made, const char *word, uint64_t number)
+{
+	char text[32];
+	int length = snprintf(text, sizeof(text), "%s%u", word,
+			      (unsigned int)number);
+
+	made_bytes(made, text, (size_t)length + 1);
+}
+
+struct sonde_trace *made_cpus_open(struct made_cpu *cpus, size_t nr,
+				   uint64_t now, const char *metadata_end)
+{
+	struct made files[8] = { 0 };
+	char metadata[8192];
+	struct sonde_trace *trace;
+
+	assert_true(nr <= sizeof(files) / sizeof(files[0]));
+	for (size_t i = 0; i < nr; i++) {
+		made_cpu_end_packet(&cpus[i], now);
+		files[i] = cpus[i].file;
+	}
+	(void)snprintf(metadata, sizeof(metadata), "%s%s",
+		       made_metadata_before_clock, metadata_end);
+	trace = made_open(metadata, files, nr);
+	for (size_t i = 0; i < nr; i++)
+		made_free(&files[i]);
+	return trace;
+}
+
 struct sonde_trace *made_open(const char *metadata, const struct made *files,
 			      size_t nr_files)
 {

@@ -21,6 +21,7 @@
 #ifndef UNIT_READER_TRACES_H
 #define UNIT_READER_TRACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -108,6 +109,29 @@ void made_text(struct made *made, uint64_t time, const char *s);
 /* Writes a number over what is in the packet that was begun last. */
 void made_spoil_u32(struct made *made, size_t at, uint32_t value);
 void made_spoil_u64(struct made *made, size_t at, uint64_t value);
+
+/* A CPU of a machine whose trace is made event by event: a stream of its own, in
+ * packets of MADE_CPU_EVENTS at most. */
+#define MADE_CPU_EVENTS 9
+struct made_cpu {
+	struct made file;
+	size_t in_packet;
+	uint64_t discarded, sequence;
+	uint32_t index;
+	uint32_t losing; /* how many more events */
+	/* the machine's */
+	uint32_t task; /* 0: idle */
+	bool in_irq, in_softirq;
+};
+void made_cpus_begin(struct made_cpu *cpus, size_t nr);
+/* Begins an event; its fields are for the caller. */
+struct made *made_cpu_event(struct made_cpu *cpu, uint64_t now, uint16_t id);
+void made_cpu_end_packet(struct made_cpu *cpu, uint64_t now);
+/* The word with the number behind it. */
+void made_name(struct made *made, const char *word, uint64_t number);
+/* Of all of them; frees what they hold. `metadata_end`: from the clock on. */
+struct sonde_trace *made_cpus_open(struct made_cpu *cpus, size_t nr,
+				   uint64_t now, const char *metadata_end);
 
 /* A trace in memory whose streams are the files; they are copied. */
 struct sonde_trace *made_open(const char *metadata, const struct made *files,

@@ -24,13 +24,12 @@
 #include "analysis/reports/critical_path.h"
 #include "base/port.h"
 #include "random.h"
-#include "view/text/show.h"
+#include "report_text.h"
 
 #define SEED      20261122u
 #define CPUS      3
 #define TASKS     6
 #define STEPS     6000
-#define IN_PACKET 9
 #define FIRST_TID 100
 #define PID       90
 
@@ -93,67 +92,20 @@ static uint64_t state = SEED;
 
 /* ---- the streams, one for each CPU, and the time ---- */
 
-static struct cpu {
-	struct made file;
-	size_t in_packet;
-	uint64_t discarded, sequence;
-	uint32_t losing; /* how many more events */
-	/* the machine's */
-	uint32_t task; /* 0: idle */
-	bool in_irq;
-} cpus[CPUS];
+static struct made_cpu cpus[CPUS];
 static uint64_t now;
 
-static void end_packet(struct cpu *cpu)
-{
-	if (!cpu->in_packet)
-		return;
-	made_spoil_u64(&cpu->file, MADE_END, now);
-	made_packet_end(&cpu->file, 0);
-	cpu->in_packet = 0;
-}
-
 /* Begins an event of a thread at this time; its fields are for the caller. */
-static struct made *begin_event(struct cpu *cpu, enum id id, uint32_t tid)
+static struct made *begin_event(struct made_cpu *cpu, enum id id, uint32_t tid)
 {
-	static struct made lost;
+	struct made *file = made_cpu_event(cpu, now, (uint16_t)id);
 
-	if (cpu->losing) {
-		cpu->losing--;
-		cpu->discarded++;
-		lost.used = 0;
-		return &lost;
-	}
-	if (cpu->in_packet == IN_PACKET)
-		end_packet(cpu);
-	if (!cpu->in_packet++) {
-		uint32_t index = (uint32_t)(cpu - cpus);
-
-		made_packet(&cpu->file, &(struct made_head){
-						.begin = now,
-						.discarded = cpu->discarded,
-						.sequence = cpu->sequence++,
-						.cpu = index,
-						.instance = index,
-					});
-	}
-	made_u16(&cpu->file, (uint16_t)id);
-	made_u64(&cpu->file, now);
-	made_u32(&cpu->file, tid);
-	made_u32(&cpu->file, PID);
-	return &cpu->file;
+	made_u32(file, tid);
+	made_u32(file, PID);
+	return file;
 }
 
-static void put_name(struct made *file, const char *word, uint64_t number)
-{
-	char text[32];
-	int length = snprintf(text, sizeof(text), "%s%u", word,
-			      (unsigned int)number);
-
-	made_bytes(file, text, (size_t)length + 1);
-}
-
-static void put_switch(struct cpu *cpu, uint32_t prev, uint64_t prev_state,
+static void put_switch(struct made_cpu *cpu, uint32_t prev, uint64_t prev_state,
 		       uint32_t next)
 {
 	struct made *file = begin_event(cpu, SWITCH, prev);
@@ -163,20 +115,20 @@ static void put_switch(struct cpu *cpu, uint32_t prev, uint64_t prev_state,
 	made_u64(file, prev_state);
 	made_u32(file, next);
 	made_u32(file, 20);
-	put_name(file, "task", prev);
-	put_name(file, "task", next);
+	made_name(file, "task", prev);
+	made_name(file, "task", next);
 }
 
-static void put_waking(struct cpu *cpu, uint32_t by, uint32_t tid)
+static void put_waking(struct made_cpu *cpu, uint32_t by, uint32_t tid)
 {
 	struct made *file = begin_event(cpu, WAKING, by);
 
 	made_u32(file, tid);
 	made_u32(file, 20);
-	put_name(file, "task", tid);
+	made_name(file, "task", tid);
 }
 
-static void put_futex(struct cpu *cpu, uint32_t tid, uint64_t address,
+static void put_futex(struct made_cpu *cpu, uint32_t tid, uint64_t address,
 		      uint32_t operation)
 {
 	struct made *file = begin_event(cpu, FUTEX, tid);
@@ -185,12 +137,14 @@ static void put_futex(struct cpu *cpu, uint32_t tid, uint64_t address,
 	made_u32(file, operation);
 }
 
-static void put_u32(struct cpu *cpu, enum id id, uint32_t tid, uint32_t value)
+static void put_u32(struct made_cpu *cpu, enum id id, uint32_t tid,
+		    uint32_t value)
 {
 	made_u32(begin_event(cpu, id, tid), value);
 }
 
-static void put_lock(struct cpu *cpu, enum id id, uint32_t tid, uint64_t lock)
+static void put_lock(struct made_cpu *cpu, enum id id, uint32_t tid,
+		     uint64_t lock)
 {
 	struct made *file = begin_event(cpu, id, tid);
 
@@ -199,7 +153,7 @@ static void put_lock(struct cpu *cpu, enum id id, uint32_t tid, uint64_t lock)
 		made_u32(file, 0);
 }
 
-static void put_read(struct cpu *cpu, uint32_t tid, uint32_t fd)
+static void put_read(struct made_cpu *cpu, uint32_t tid, uint32_t fd)
 {
 	struct made *file = begin_event(cpu, READ, tid);
 
@@ -209,26 +163,13 @@ static void put_read(struct cpu *cpu, uint32_t tid, uint32_t fd)
 
 static void start(void)
 {
-	memset(cpus, 0, sizeof(cpus));
+	made_cpus_begin(cpus, CPUS);
 	now = 1000;
 }
 
 static struct sonde_trace *finish(void)
 {
-	struct made files[CPUS];
-	char metadata[8192];
-	struct sonde_trace *trace;
-
-	for (size_t i = 0; i < CPUS; i++) {
-		end_packet(&cpus[i]);
-		files[i] = cpus[i].file;
-	}
-	(void)snprintf(metadata, sizeof(metadata), "%s%s",
-		       made_metadata_before_clock, metadata_end);
-	trace = made_open(metadata, files, CPUS);
-	for (size_t i = 0; i < CPUS; i++)
-		made_free(&files[i]);
-	return trace;
+	return made_cpus_open(cpus, CPUS, now, metadata_end);
 }
 
 /* ---- a machine ---- */
@@ -245,7 +186,7 @@ static struct task {
 	uint64_t lock; /* it has */
 } tasks[TASKS];
 
-static struct task *task_of(const struct cpu *cpu)
+static struct task *task_of(const struct made_cpu *cpu)
 {
 	for (size_t i = 0; cpu->task && i < TASKS; i++)
 		if (tasks[i].tid == cpu->task)
@@ -266,7 +207,7 @@ static struct task *find_task(int is)
 	return NULL;
 }
 
-static void switch_tasks(struct cpu *cpu)
+static void switch_tasks(struct made_cpu *cpu)
 {
 	struct task *prev = task_of(cpu);
 	struct task *next = find_task(READY);
@@ -282,7 +223,7 @@ static void switch_tasks(struct cpu *cpu)
 	cpu->task = next ? next->tid : 0;
 }
 
-static void wake(struct cpu *cpu)
+static void wake(struct made_cpu *cpu)
 {
 	struct task *task = find_task(random_below(&state, 8) ? (int)BLOCKED :
 								(int)RUNNING);
@@ -294,7 +235,7 @@ static void wake(struct cpu *cpu)
 		task->is = READY;
 }
 
-static void call(struct cpu *cpu)
+static void call(struct made_cpu *cpu)
 {
 	static const enum id calls[] = { FUTEX, READ, OPEN };
 	struct task *task = task_of(cpu);
@@ -316,11 +257,11 @@ static void call(struct cpu *cpu)
 		put_read(cpu, task->tid, (uint32_t)random_below(&state, 8));
 	} else {
 		file = begin_event(cpu, OPEN, task->tid);
-		put_name(file, "/file", random_below(&state, 30));
+		made_name(file, "/file", random_below(&state, 30));
 	}
 }
 
-static void interrupt(struct cpu *cpu)
+static void interrupt(struct made_cpu *cpu)
 {
 	struct made *file =
 		begin_event(cpu, cpu->in_irq ? IRQ_EXIT : IRQ_ENTRY, cpu->task);
@@ -329,11 +270,11 @@ static void interrupt(struct cpu *cpu)
 	if (cpu->in_irq)
 		made_u32(file, 1);
 	else
-		put_name(file, "disk", 0);
+		made_name(file, "disk", 0);
 	cpu->in_irq = !cpu->in_irq;
 }
 
-static void user(struct cpu *cpu)
+static void user(struct made_cpu *cpu)
 {
 	struct task *task = task_of(cpu);
 	uint64_t lock = 0x1000 + random_below(&state, 4) * 64;
@@ -354,7 +295,7 @@ static void user(struct cpu *cpu)
 	}
 }
 
-static void fault(struct cpu *cpu)
+static void fault(struct made_cpu *cpu)
 {
 	struct task *task = task_of(cpu);
 
@@ -362,17 +303,17 @@ static void fault(struct cpu *cpu)
 		made_u64(begin_event(cpu, FAULT, task->tid), 0x4000);
 }
 
-static void lose(struct cpu *cpu)
+static void lose(struct made_cpu *cpu)
 {
 	if (cpu->losing || random_below(&state, 8))
 		return;
-	end_packet(cpu);
+	made_cpu_end_packet(cpu, now);
 	cpu->losing = 1 + (uint32_t)random_below(&state, 6);
 }
 
 static struct sonde_trace *make_machine(bool with_losses)
 {
-	static void (*const things[])(struct cpu * cpu) = {
+	static void (*const things[])(struct made_cpu * cpu) = {
 		switch_tasks, switch_tasks, wake, wake, call,  call,
 		interrupt,    user,         user, user, fault, lose,
 	};
@@ -391,7 +332,7 @@ static struct sonde_trace *make_machine(bool with_losses)
 
 /* Any event, about anybody, of anybody.
  * NOLINTNEXTLINE(readability-function-size): a list of the kinds */
-static void put_anything(struct cpu *cpu)
+static void put_anything(struct made_cpu *cpu)
 {
 	static const uint32_t tids[] = {
 		0, 1, 100, 101, 102, 0x7fffffff, 0x80000000, UINT32_MAX
@@ -411,12 +352,12 @@ static void put_anything(struct cpu *cpu)
 	} else if (id == READ) {
 		put_read(cpu, tid, other);
 	} else if (id == OPEN) {
-		put_name(begin_event(cpu, OPEN, tid), "",
-			 random_below(&state, 3));
+		made_name(begin_event(cpu, OPEN, tid), "",
+			  random_below(&state, 3));
 	} else if (id == IRQ_ENTRY) {
 		file = begin_event(cpu, id, tid);
 		made_u32(file, other);
-		put_name(file, "", 0);
+		made_name(file, "", 0);
 	} else if (id == IRQ_EXIT) {
 		file = begin_event(cpu, id, tid);
 		made_u64(file, 0);
@@ -430,13 +371,13 @@ static void put_anything(struct cpu *cpu)
 		made_u64(file, random_below(&state, 1000));
 		made_u64(file, state);
 		made_u64(file, state * 3);
-		put_name(file, "/dev/zero", 0);
+		made_name(file, "/dev/zero", 0);
 	} else if (id == FORK) {
 		file = begin_event(cpu, id, tid);
 		made_u32(file, other);
 		made_u32(file, tid);
 		made_u32(file, other);
-		put_name(file, "", 0);
+		made_name(file, "", 0);
 	} else {
 		put_u32(cpu, id, tid, other);
 	}
@@ -464,83 +405,27 @@ static struct sonde_filter *filter_of(struct sonde_trace *trace,
 	return filter;
 }
 
-struct asked {
-	const char *name;
-	bool by_key;
-	uint64_t slice_bytes;
-	unsigned int threads;
-};
-
-/* A report as JSON, for free(). */
-static char *run(struct sonde_trace *trace, const struct asked *asked)
+static void compare(struct sonde_trace *trace)
 {
-	const struct sonde_show show = { .json = true };
 	struct sonde_filter *begin =
 		filter_of(trace, "$event == \"begin\" && $tid < 10000000");
 	struct sonde_filter *end = filter_of(trace, "$event == \"end\"");
 	struct sonde_filter *key = filter_of(trace, "key");
 	struct sonde_analysis_args args = {
 		.trace = trace,
-		.limit = 1000,
-		.show = sonde_show_cell,
 		.begin = begin,
 		.end = end,
-		.key = asked->by_key ? key : NULL,
 	};
-	struct sonde_report *report = NULL;
-	char *text = NULL;
-	size_t size;
-	FILE *to = open_memstream(&text, &size);
 
-	assert_non_null(to);
-	sonde_map_options_init(&args.map);
-	args.map.slice_bytes = asked->slice_bytes;
-	args.map.threads = asked->threads;
-	if (sonde_analysis_run(sonde_analysis_find(asked->name), &args,
-			       &report)) {
-		print_error("%s: %s\n", asked->name, args.error);
-		fail();
+	assert_report_same("offcpu", &args);
+	for (int by_key = 0; by_key < 2; by_key++) {
+		args.key = by_key ? key : NULL;
+		assert_report_same("blame", &args);
+		assert_report_same("critical", &args);
 	}
-	assert_int_equal(sonde_show_report(&show, report, to), 0);
-	assert_int_equal(fclose(to), 0);
-	sonde_report_free(report);
 	sonde_filter_free(begin);
 	sonde_filter_free(end);
 	sonde_filter_free(key);
-	return text;
-}
-
-static void compare(struct sonde_trace *trace)
-{
-	static const struct asked all[] = {
-		{ .name = "offcpu" },
-		{ .name = "blame" },
-		{ .name = "blame", .by_key = true },
-		{ .name = "critical" },
-		{ .name = "critical", .by_key = true },
-	};
-
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(all); i++) {
-		struct asked asked = all[i];
-		char *one;
-		char *many;
-		char *at_once;
-
-		asked.slice_bytes = UINT64_MAX;
-		asked.threads = 1;
-		one = run(trace, &asked);
-		asked.slice_bytes = 1;
-		many = run(trace, &asked);
-		asked.slice_bytes = 500;
-		asked.threads = 4;
-		at_once = run(trace, &asked);
-		assert_true(strlen(one) > 500);
-		assert_string_equal(one, many);
-		assert_string_equal(one, at_once);
-		free(one);
-		free(many);
-		free(at_once);
-	}
 }
 
 static void one_slice_and_many_say_the_same(void **unused)
@@ -555,8 +440,8 @@ static void one_slice_and_many_say_the_same(void **unused)
 static void one_slice_and_many_say_the_same_of_lossy_traces(void **unused)
 {
 	struct sonde_trace *trace = make_machine(true);
-	const struct asked asked = { "offcpu", false, UINT64_MAX, 1 };
-	char *text = run(trace, &asked);
+	const struct sonde_analysis_args asked = { .trace = trace };
+	char *text = report_text("offcpu", &asked, UINT64_MAX, 1);
 
 	(void)unused;
 	assert_non_null(strstr(text, "events were lost"));
@@ -729,7 +614,7 @@ static void at(uint64_t time)
 }
 
 /* A thread gives its CPU up to wait for a lock. */
-static void put_wait(struct cpu *cpu, uint32_t tid, uint64_t lock)
+static void put_wait(struct made_cpu *cpu, uint32_t tid, uint64_t lock)
 {
 	put_futex(cpu, tid, lock, 0);
 	put_switch(cpu, tid, 1, 0);
@@ -746,7 +631,7 @@ static struct sonde_trace *make_chain(void)
 	put_switch(&cpus[0], 0, 0, A);
 	put_switch(&cpus[1], 0, 0, B);
 	put_switch(&cpus[2], 0, 0, C);
-	put_name(begin_event(&cpus[2], OPEN, C), "/data", 1);
+	made_name(begin_event(&cpus[2], OPEN, C), "/data", 1);
 	put_u32(&cpus[2], OPEN_BACK, C, 5);
 	at(2000);
 	put_wait(&cpus[0], A, 0x10);

@@ -21,13 +21,12 @@
 #include "analysis/model/attribution.h"
 #include "base/port.h"
 #include "random.h"
-#include "view/text/show.h"
+#include "report_text.h"
 
 #define SEED      20261121u
 #define CPUS      3
 #define TASKS     14
 #define STEPS     9000
-#define IN_PACKET 9
 #define FIRST_TID 100
 
 enum id {
@@ -97,69 +96,20 @@ static uint64_t state = SEED;
 
 /* ---- the streams, one for each CPU, and the time ---- */
 
-static struct cpu {
-	struct made file;
-	size_t in_packet;
-	uint64_t discarded, sequence;
-	uint32_t losing; /* how many more events */
-	/* the machine's */
-	uint32_t task; /* 0: idle */
-	bool in_irq, in_softirq;
-} cpus[CPUS];
+static struct made_cpu cpus[CPUS];
 static uint64_t now;
 
 /* Who made the event of that time: times are all different. */
 #define TIMES (1000 + 3 * 30 * STEPS)
 static uint32_t truth[TIMES];
 
-static void end_packet(struct cpu *cpu)
-{
-	if (!cpu->in_packet)
-		return;
-	made_spoil_u64(&cpu->file, MADE_END, now);
-	made_packet_end(&cpu->file, 0);
-	cpu->in_packet = 0;
-}
-
 /* Begins an event; its fields are for the caller. */
-static struct made *begin_event(struct cpu *cpu, enum id id)
+static struct made *begin_event(struct made_cpu *cpu, enum id id)
 {
-	static struct made lost;
-
 	now += 1 + random_below(&state, 30);
 	assert_true(now < TIMES);
 	truth[now] = cpu->task;
-	if (cpu->losing) {
-		cpu->losing--;
-		cpu->discarded++;
-		lost.used = 0;
-		return &lost;
-	}
-	if (cpu->in_packet == IN_PACKET)
-		end_packet(cpu);
-	if (!cpu->in_packet++) {
-		uint32_t index = (uint32_t)(cpu - cpus);
-
-		made_packet(&cpu->file, &(struct made_head){
-						.begin = now,
-						.discarded = cpu->discarded,
-						.sequence = cpu->sequence++,
-						.cpu = index,
-						.instance = index,
-					});
-	}
-	made_u16(&cpu->file, (uint16_t)id);
-	made_u64(&cpu->file, now);
-	return &cpu->file;
-}
-
-static void put_name(struct made *file, const char *word, uint64_t number)
-{
-	char text[32];
-	int length = snprintf(text, sizeof(text), "%s%u", word,
-			      (unsigned int)number);
-
-	made_bytes(file, text, (size_t)length + 1);
+	return made_cpu_event(cpu, now, (uint16_t)id);
 }
 
 /* ---- the machine ---- */
@@ -176,7 +126,7 @@ static struct task {
 } tasks[TASKS];
 static uint32_t next_tid = FIRST_TID;
 
-static struct task *task_of(const struct cpu *cpu)
+static struct task *task_of(const struct made_cpu *cpu)
 {
 	for (size_t i = 0; cpu->task && i < TASKS; i++)
 		if (tasks[i].tid == cpu->task)
@@ -198,7 +148,7 @@ static struct task *find_task(int is)
 	return NULL;
 }
 
-static void put_switch(struct cpu *cpu, uint64_t prev_state, uint32_t next)
+static void put_switch(struct made_cpu *cpu, uint64_t prev_state, uint32_t next)
 {
 	struct made *file = begin_event(cpu, SWITCH);
 
@@ -207,11 +157,11 @@ static void put_switch(struct cpu *cpu, uint64_t prev_state, uint32_t next)
 	made_u64(file, prev_state);
 	made_u32(file, next);
 	made_u32(file, 20 + next % 3);
-	put_name(file, "task", cpu->task);
-	put_name(file, "task", next);
+	made_name(file, "task", cpu->task);
+	made_name(file, "task", next);
 }
 
-static void switch_tasks(struct cpu *cpu)
+static void switch_tasks(struct made_cpu *cpu)
 {
 	enum {
 		PREEMPTED = 0,
@@ -238,7 +188,7 @@ static void switch_tasks(struct cpu *cpu)
 	cpu->task = next ? next->tid : 0;
 }
 
-static void wake(struct cpu *cpu)
+static void wake(struct made_cpu *cpu)
 {
 	/* Waking who runs means nothing, but is in the trace. */
 	struct task *task = find_task(random_below(&state, 8) ? (int)BLOCKED :
@@ -252,13 +202,13 @@ static void wake(struct cpu *cpu)
 
 		made_u32(file, task->tid);
 		made_u32(file, 20);
-		put_name(file, "task", task->tid);
+		made_name(file, "task", task->tid);
 	}
 	if (task && task->is == BLOCKED)
 		task->is = READY;
 }
 
-static void call(struct cpu *cpu)
+static void call(struct made_cpu *cpu)
 {
 	static const enum id calls[] = { CALL_READ, CALL_OPEN, CALL_CLOSE };
 	struct task *task = task_of(cpu);
@@ -275,14 +225,14 @@ static void call(struct cpu *cpu)
 	task->call = (int)calls[random_below(&state, SONDE_ARRAY_SIZE(calls))];
 	file = begin_event(cpu, (enum id)task->call);
 	if (task->call == CALL_OPEN)
-		put_name(file, "/file", random_below(&state, 30));
+		made_name(file, "/file", random_below(&state, 30));
 	else
 		made_u32(file, (uint32_t)random_below(&state, 8));
 	if (task->call == CALL_READ)
 		made_u64(file, 4096);
 }
 
-static void interrupt(struct cpu *cpu)
+static void interrupt(struct made_cpu *cpu)
 {
 	struct made *file =
 		begin_event(cpu, cpu->in_irq ? IRQ_EXIT : IRQ_ENTRY);
@@ -291,11 +241,11 @@ static void interrupt(struct cpu *cpu)
 	if (cpu->in_irq)
 		made_u32(file, 1);
 	else
-		put_name(file, "disk", 0);
+		made_name(file, "disk", 0);
 	cpu->in_irq = !cpu->in_irq;
 }
 
-static void soft_interrupt(struct cpu *cpu)
+static void soft_interrupt(struct made_cpu *cpu)
 {
 	if (random_below(&state, 2)) {
 		made_u32(begin_event(cpu, SOFTIRQ_RAISE), 3);
@@ -307,7 +257,7 @@ static void soft_interrupt(struct cpu *cpu)
 	cpu->in_softirq = !cpu->in_softirq;
 }
 
-static void request(struct cpu *cpu)
+static void request(struct made_cpu *cpu)
 {
 	struct made *file = begin_event(
 		cpu, (enum id)(RQ_INSERT + random_below(&state, 3)));
@@ -319,7 +269,7 @@ static void request(struct cpu *cpu)
 	made_u32(file, cpu->task);
 }
 
-static void memory(struct cpu *cpu)
+static void memory(struct made_cpu *cpu)
 {
 	enum id id = (enum id)(PAGE_ALLOC + random_below(&state, 3));
 	struct made *file = begin_event(cpu, id);
@@ -335,7 +285,7 @@ static void memory(struct cpu *cpu)
 }
 
 /* A new task, of its own process or its parent's. */
-static void fork_task(struct cpu *cpu)
+static void fork_task(struct made_cpu *cpu)
 {
 	struct task *parent = task_of(cpu);
 	struct task *child = NULL;
@@ -354,10 +304,10 @@ static void fork_task(struct cpu *cpu)
 	made_u32(file, child->tid);
 	made_u32(file, child->pid);
 	made_u32(file, parent->pid);
-	put_name(file, "task", child->tid);
+	made_name(file, "task", child->tid);
 }
 
-static void dump(struct cpu *cpu)
+static void dump(struct made_cpu *cpu)
 {
 	const struct task *task = find_task((int)random_below(&state, 3));
 	struct made *file;
@@ -368,84 +318,41 @@ static void dump(struct cpu *cpu)
 	made_u32(file, task->tid);
 	made_u32(file, task->pid);
 	made_u32(file, 1);
-	put_name(file, "task", task->tid);
+	made_name(file, "task", task->tid);
 	file = begin_event(cpu, DESCRIPTOR);
 	made_u32(file, task->pid);
 	made_u32(file, (uint32_t)random_below(&state, 8));
-	put_name(file, "/dumped", random_below(&state, 5));
+	made_name(file, "/dumped", random_below(&state, 5));
 }
 
-static void lose(struct cpu *cpu)
+static void lose(struct made_cpu *cpu)
 {
 	if (cpu->losing || random_below(&state, 5))
 		return;
-	end_packet(cpu);
+	made_cpu_end_packet(cpu, now);
 	cpu->losing = 1 + (uint32_t)random_below(&state, 12);
 }
 
 static struct sonde_trace *make_trace(bool with_losses)
 {
-	static void (*const things[])(struct cpu * cpu) = {
+	static void (*const things[])(struct made_cpu * cpu) = {
 		switch_tasks,   switch_tasks, wake,   wake,    call,
 		call,           interrupt,    memory, request, dump,
 		soft_interrupt, fork_task,    lose,
 	};
 	size_t nr_things = SONDE_ARRAY_SIZE(things) - !with_losses;
-	struct made files[CPUS];
-	char metadata[8192];
-	struct sonde_trace *trace;
 
-	memset(cpus, 0, sizeof(cpus));
+	made_cpus_begin(cpus, CPUS);
 	now = 1000;
 	for (size_t i = 0; i < TASKS / 2; i++, next_tid++)
 		tasks[i] = (struct task){ next_tid, next_tid, READY, -1 };
 	for (size_t step = 0; step < STEPS; step++)
 		things[random_below(&state, nr_things)](
 			&cpus[random_below(&state, CPUS)]);
-	for (size_t i = 0; i < CPUS; i++) {
-		end_packet(&cpus[i]);
-		files[i] = cpus[i].file;
-	}
-	(void)snprintf(metadata, sizeof(metadata), "%s%s",
-		       made_metadata_before_clock, metadata_end);
-	trace = made_open(metadata, files, CPUS);
-	for (size_t i = 0; i < CPUS; i++)
-		made_free(&files[i]);
-	return trace;
+	return made_cpus_open(cpus, CPUS, now, metadata_end);
 }
 
 /* ---- the reports ---- */
-
-/* A report as JSON, for free(). */
-static char *run(struct sonde_trace *trace, const char *name,
-		 const struct sonde_filter *filter, uint64_t slice_bytes,
-		 unsigned int threads)
-{
-	const struct sonde_show show = { .json = true };
-	struct sonde_analysis_args args = {
-		.trace = trace,
-		.limit = 1000,
-		.show = sonde_show_cell,
-	};
-	struct sonde_report *report = NULL;
-	char *text = NULL;
-	size_t size;
-	FILE *to = open_memstream(&text, &size);
-
-	assert_non_null(to);
-	sonde_map_options_init(&args.map);
-	args.map.filter = filter;
-	args.map.slice_bytes = slice_bytes;
-	args.map.threads = threads;
-	if (sonde_analysis_run(sonde_analysis_find(name), &args, &report)) {
-		print_error("%s: %s\n", name, args.error);
-		fail();
-	}
-	assert_int_equal(sonde_show_report(&show, report, to), 0);
-	assert_int_equal(fclose(to), 0);
-	sonde_report_free(report);
-	return text;
-}
 
 static void compare(struct sonde_trace *trace,
 		    const struct sonde_filter *filter)
@@ -454,25 +361,20 @@ static void compare(struct sonde_trace *trace,
 		"cputop", "sched",  "syscalls", "irq",
 		"io",     "memory", "activity",
 	};
+	const struct sonde_analysis_args asked = { .trace = trace,
+						   .map.filter = filter };
 
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
-		char *one = run(trace, names[i], filter, UINT64_MAX, 1);
-		char *many = run(trace, names[i], filter, 1, 1);
-		char *at_once = run(trace, names[i], filter, 500, 4);
-
-		assert_true(strlen(one) > 500);
-		assert_string_equal(one, many);
-		assert_string_equal(one, at_once);
-		free(one);
-		free(many);
-		free(at_once);
-	}
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)
+		assert_report_same(names[i], &asked);
 }
 
 static void one_slice_and_many_say_the_same(void **unused)
 {
 	struct sonde_trace *trace = make_trace(false);
-	char *text = run(trace, "cputop", NULL, UINT64_MAX, 1);
+	char *text =
+		report_text("cputop",
+			    &(struct sonde_analysis_args){ .trace = trace },
+			    UINT64_MAX, 1);
 
 	(void)unused;
 	assert_null(strstr(text, "events were lost"));
@@ -484,7 +386,10 @@ static void one_slice_and_many_say_the_same(void **unused)
 static void one_slice_and_many_say_the_same_of_lossy_traces(void **unused)
 {
 	struct sonde_trace *trace = make_trace(true);
-	char *text = run(trace, "sched", NULL, UINT64_MAX, 1);
+	char *text =
+		report_text("sched",
+			    &(struct sonde_analysis_args){ .trace = trace },
+			    UINT64_MAX, 1);
 
 	(void)unused;
 	assert_non_null(strstr(text, "events were lost"));
