@@ -111,10 +111,10 @@ static int change_hooks(void *ctx, const char *functions, char *text,
 	/* Those that are recorded are borrowed until others are. */
 	static struct chosen_functions chosen[2];
 	static unsigned int now;
+	const struct sonde_record_options *options = ctx;
 	struct chosen_functions *next = &chosen[!now];
 	int rc = choose_functions(next, functions);
 
-	(void)ctx;
 	if (rc) {
 		(void)snprintf(text, size,
 			       "at most %u functions are taken; a GLOB can be "
@@ -125,7 +125,8 @@ static int change_hooks(void *ctx, const char *functions, char *text,
 	rc = sonde_hooks_change(
 		attached,
 		&(struct sonde_hooks_globs){ next->list, next->nr, next->nots,
-					     next->nr_nots, false },
+					     next->nr_nots,
+					     options->functions_args },
 		text, size);
 	if (!rc)
 		now = !now;

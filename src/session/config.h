@@ -184,7 +184,7 @@ struct sonde_session_config {
 	 * or '-' and what of them isn't; 0: it has none. */
 	size_t functions_size;
 	char functions[SONDE_RULES_MAX];
-	bool functions_have_fields; /* --args, or a condition on arguments */
+	bool functions_have_conditions; /* on what they are given */
 };
 
 /* No rule, and otherwise the defaults. */

@@ -1546,8 +1546,7 @@ static int note_functions(struct parse *parse)
 	if (!parse->is_session || !options->nr_functions)
 		return 0;
 	session->functions_size = 1;
-	session->functions_have_fields =
-		options->functions_args || options->functions_if;
+	session->functions_have_conditions = options->functions_if;
 	for (uint32_t i = 0; i < options->nr_functions && !rc; i++)
 		rc = sonde_session_rules_add(session->functions,
 					     &session->functions_size, '+',

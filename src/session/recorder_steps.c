@@ -76,12 +76,12 @@ int sonde_recorder_ask_functions(struct sonde_recorder *r,
 			error, -EOPNOTSUPP,
 			"it was started without --functions=GLOB, of which a "
 			"process takes care: give some to sonde start");
-	if (config->functions_have_fields)
+	if (config->functions_have_conditions)
 		return sonde_source_fail(
 			error, -EOPNOTSUPP,
-			"it was started with --args or a condition on "
-			"arguments, and then its functions stay what they "
-			"are: start another session");
+			"it was started with a condition on arguments, and "
+			"then its functions stay what they are: start another "
+			"session");
 	if (!r->has_holder)
 		return sonde_source_fail(
 			error, -EPIPE,

@@ -24,6 +24,7 @@ static volatile int sink, stops;
 APART int leaf(int n) { sink = n; return n + 1; }
 APART int twice(int n) { sink += n; return n * 2; }
 APART int later(int n) { sink -= n; return n - 1; }
+APART int noted(const char *who, int times) { sink += *who; return times * 11; }
 static void step(void)
 {
 	for (int i = 0; i < 10; i++)
@@ -32,6 +33,7 @@ static void step(void)
 		twice(i);
 	for (int i = 0; i < 5; i++)
 		later(i);
+	noted("somebody", 3);
 }
 static void *turn(void *arg)
 {
@@ -272,14 +274,78 @@ def what_is_not_there_changes_nothing():
     p.end()
 
 
+def given(directory):
+    """Of each function, what it was given and what it returned, in order."""
+    done = run(SONDE, "print", "--format", "json", directory)
+    check_equal(done.returncode, 0, done.stderr)
+    found = {}
+    for line in done.stdout.splitlines():
+        event = json.loads(line)
+        fields = event["payload"]
+        found.setdefault(event["event"], []).append(
+            {name: value for name, value in fields.items()
+             if name != "addr"})
+    return found
+
+
+@test
+def functions_that_are_put_in_later_have_their_arguments():
+    p = Program()
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--functions=leaf",
+                               "--args")
+        p.do("step")
+        home.ok("change", "night", "--functions=leaf", "--functions=twice")
+        p.do("step")
+        for _ in range(3):
+            home.ok("change", "night", "--functions=later")
+            home.ok("change", "night", "--functions=twice")
+        p.do("step")
+        home.ok("change", "night", "--functions=noted")
+        p.do("step")
+        check_equal(home.json("stop", "night")["summary"]["events_lost"], 0,
+                    "lost")
+        leaf, twice = range(10), range(20)
+        numbers = [*leaf, *[n for both in (leaf, twice) for n in both], *twice]
+        events = given(directory)
+        check_equal(events["function:entry"],
+                    [{"n": n} for n in numbers] +
+                    [{"who": "somebody", "times": 3}], "what they were given")
+        check_equal(events["function:exit"],
+                    [{"result": n + 1} for n in leaf] * 2 +
+                    [{"result": n * 2} for n in twice] * 2 +
+                    [{"result": 33}], "what they returned")
+        # As many kinds of events as there are different arguments.
+        text = (directory / "metadata").read_text()
+        check_equal(text.count('name = "function:entry"'), 4,
+                    "two of addresses, and two with arguments")
+    p.end()
+
+
+@test
+def with_arguments_and_conditions_on_events_functions_stay():
+    p = Program()
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--functions=leaf",
+                               "--args", "-e", "function:* if n > 5")
+        said = home.complaint("change", "night", "--functions=twice")
+        check("conditions on events" in said and "start another" in said,
+              said)
+        p.do("step")
+        home.ok("stop", "night")
+        check_equal(given(directory)["function:entry"],
+                    [{"n": n} for n in range(6, 10)], "what they were given")
+    p.end()
+
+
 @test
 def what_can_not_be_changed_is_refused_with_what_to_do():
     p = Program()
     with Home() as home:
-        home.start("args", "-p", p.pid, "--functions=leaf", "--args")
-        said = home.complaint("change", "args", "--functions=twice")
-        check("--args" in said and "start another" in said, said)
-        home.ok("destroy", "args")
+        home.start("if", "-p", p.pid, "--functions=leaf if n > 3")
+        said = home.complaint("change", "if", "--functions=twice")
+        check("condition" in said and "start another" in said, said)
+        home.ok("destroy", "if")
         home.start("bare", "-p", p.pid, "--malloc")
         said = home.complaint("change", "bare", "--functions=twice")
         check("without --functions" in said and "sonde start" in said, said)

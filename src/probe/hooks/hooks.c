@@ -42,6 +42,18 @@ struct indexes {
 };
 
 /* A process, from its being attached to until its end. */
+/* Events of functions with arguments or a result: as many as there are different
+ * ones. */
+struct shape {
+	struct sonde_desc *desc; /* ours */
+	uint32_t index;
+};
+
+struct shapes {
+	struct shape *list;
+	size_t nr, room;
+};
+
 struct hooked {
 	pid_t pid;
 	char name[SONDE_COMM_SIZE];
@@ -54,6 +66,7 @@ struct hooked {
 	struct indexes events;
 	struct sonde_origins origins;
 	struct sonde_hooks_traced traced;
+	struct shapes shapes; /* of those that it has or had */
 	struct sonde_hooks_sites sites;
 	struct sonde_hooks_forks forks;
 	size_t nr_notes;
@@ -323,6 +336,14 @@ static void note_sites(struct hooked *hooked)
 
 /* ---- the end ---- */
 
+static void shapes_fini(struct shapes *shapes)
+{
+	for (size_t i = 0; i < shapes->nr; i++)
+		free(shapes->list[i].desc);
+	free(shapes->list);
+	*shapes = (struct shapes){ .nr = 0 };
+}
+
 static void hooks_end(struct hooked *hooked)
 {
 	bool lives;
@@ -349,6 +370,7 @@ static void hooks_end(struct hooked *hooked)
 	free(hooked->plan);
 	sonde_hooks_traced_free(&hooked->traced);
 	sonde_hooks_sites_free(&hooked->sites);
+	shapes_fini(&hooked->shapes);
 	hooked->probes = NULL;
 	hooked->process = NULL;
 	hooked->plan = NULL;
@@ -437,20 +459,10 @@ static void find_origins(struct hooked *hooked)
 	};
 }
 
-/* Those with arguments or a result: as many as there are different ones. */
-struct shape {
-	const struct sonde_desc *desc;
-	uint32_t index;
-};
-
-struct shapes {
-	struct shape *list;
-	size_t nr, room;
-};
-
 static int shape_index(struct hooked *hooked, struct shapes *shapes,
 		       const struct sonde_desc *desc, uint32_t *ret_index)
 {
+	struct sonde_desc *copy;
 	int rc;
 
 	for (size_t i = 0; i < shapes->nr; i++)
@@ -458,11 +470,17 @@ static int shape_index(struct hooked *hooked, struct shapes *shapes,
 			*ret_index = shapes->list[i].index;
 			return 0;
 		}
-	if (SONDE_GROW(shapes->list, shapes->nr, shapes->room))
+	copy = SONDE_GROW(shapes->list, shapes->nr, shapes->room) ?
+		       NULL :
+		       malloc(desc->size);
+	if (!copy)
 		return -ENOMEM;
+	memcpy(copy, desc, desc->size);
 	rc = sonde_probe_arena_add_one(&hooked->arena, desc, ret_index);
-	if (!rc)
-		shapes->list[shapes->nr++] = (struct shape){ desc, *ret_index };
+	if (rc)
+		free(copy);
+	else
+		shapes->list[shapes->nr++] = (struct shape){ copy, *ret_index };
 	return rc;
 }
 
@@ -479,7 +497,7 @@ static int set_site_events(struct hooked *hooked)
 			rc = shape_index(hooked, &shapes, site->arguments->desc,
 					 &agent->probes[site->probe].event);
 	}
-	free(shapes.list);
+	shapes_fini(&shapes);
 	return rc;
 }
 
@@ -487,7 +505,6 @@ static int set_argument_events(struct hooked *hooked)
 {
 	const struct sonde_hooks_traced *traced = &hooked->traced;
 	struct sonde_agent *agent = sonde_process_agent(hooked->process);
-	struct shapes shapes = { .nr = 0 };
 	int rc = set_site_events(hooked);
 
 	for (size_t f = 0; f < traced->nr; f++) {
@@ -501,12 +518,11 @@ static int set_argument_events(struct hooked *hooked)
 			uint32_t probe = traced->probes[function->first + i];
 
 			if (arguments)
-				rc = shape_index(hooked, &shapes,
+				rc = shape_index(hooked, &hooked->shapes,
 						 arguments->desc,
 						 &agent->probes[probe].event);
 		}
 	}
-	free(shapes.list);
 	return rc;
 }
 
@@ -913,12 +929,6 @@ static void hooks_exchange(struct hooked *hooked,
 {
 	struct sonde_process_error error = { "" };
 
-	/* Hits are recorded at once. */
-	for (size_t i = 0; i < next->nr_specs; i++) {
-		set_function_event(hooked, &next->specs[i],
-				   &next->specs[i].event, &next->specs[i].near);
-		next->specs[i].keeps_hits = true;
-	}
 	sonde_hooks_traced_follow(next, &hooked->traced, hooked->probes);
 	/* What of them can't be is told. */
 	if (next->nr)
@@ -950,6 +960,48 @@ static void hooks_put_line(const struct hooked *hooked, char *text, size_t size)
 		       at ? "\n" : "", hooked->name, (int)hooked->pid, line);
 }
 
+/* Hits are recorded at once: the probes that are to be put in have their events
+ * before. These stay, whether or not anything is changed. */
+static int hooks_name_events(struct hooked *hooked,
+			     struct sonde_hooks_traced *next,
+			     struct sonde_process_error *error)
+{
+	bool has_rules = sonde_hooks_rules_are_there(&hooked->arena);
+	int rc = 0;
+
+	for (size_t i = 0; i < next->nr_specs; i++) {
+		set_function_event(hooked, &next->specs[i],
+				   &next->specs[i].event, &next->specs[i].near);
+		next->specs[i].keeps_hits = true;
+	}
+	for (size_t f = 0; f < next->nr; f++) {
+		const struct sonde_hooks_traced_function *function =
+			&next->list[f];
+
+		for (size_t i = 0; i < function->nr && !rc; i++) {
+			const struct sonde_hooks_arguments *arguments =
+				sonde_hooks_traced_arguments(next, function, i);
+
+			if (arguments)
+				rc = has_rules ?
+					     -EOPNOTSUPP :
+					     shape_index(
+						     hooked, &hooked->shapes,
+						     arguments->desc,
+						     &next->specs
+							      [function->first +
+							       i]
+								      .event);
+		}
+	}
+	if (rc == -EOPNOTSUPP)
+		sonde_process_error_set(
+			error, "with --args, and conditions on events, its "
+			       "functions stay what they are: start another "
+			       "session");
+	return rc;
+}
+
 /* What each process would have. A process without any is none of an error, if
  * another has some. */
 static int hooks_find_functions(const struct sonde_hooks *hooks,
@@ -961,7 +1013,7 @@ static int hooks_find_functions(const struct sonde_hooks *hooks,
 	size_t nr = 0;
 
 	for (size_t i = 0; i < hooks->nr; i++) {
-		const struct hooked *hooked = hooks->list[i];
+		struct hooked *hooked = hooks->list[i];
 		int rc = !hooks_has_probes(hooked) ?
 				 -ESRCH :
 				 sonde_hooks_traced_make(hooked->process,
@@ -969,6 +1021,8 @@ static int hooks_find_functions(const struct sonde_hooks *hooks,
 							 hooked->probes,
 							 &next[i], error);
 
+		if (!rc)
+			rc = hooks_name_events(hooked, &next[i], error);
 		nr += !rc;
 		if (rc == -ENOENT)
 			none = rc;

@@ -48,8 +48,9 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 
 /* Other functions than those of the config, in processes that have hooks and those
  * that get them: what both have goes on, of others nothing is recorded any more, and
- * all calls of new ones are when it returns. With what is borrowed as in the
- * config. Not if functions have fields (args, conditions). 0, and in `text` a line for
+ * all calls of new ones are when it returns. With what is borrowed, and args, as in
+ * the config. Not if functions have conditions; nor, with args, if events have
+ * (-EOPNOTSUPP): the agent learns those once. 0, and in `text` a line for
  * each process; -ENOENT: no process has any that is meant; -errno: with why in
  * `text`, and nothing is changed. */
 int sonde_hooks_change(struct sonde_hooks *hooks,

@@ -100,6 +100,14 @@ static int learn_file(struct learning *l, int fd)
 	return rc;
 }
 
+bool sonde_hooks_rules_are_there(const struct sonde_probe_arena *arena)
+{
+	const struct sonde_slot *slot =
+		(const void *)(arena->here + SONDE_SLOTS_OFF);
+
+	return slot->filters != 0;
+}
+
 int sonde_hooks_rules_learn(const struct sonde_probe_arena *arena,
 			    struct sonde_probes *probes,
 			    struct sonde_agent *agent,
@@ -119,7 +127,7 @@ int sonde_hooks_rules_learn(const struct sonde_probe_arena *arena,
 	int rc = 0;
 
 	*ret_nr_unfit = 0;
-	if (!slot->filters)
+	if (!sonde_hooks_rules_are_there(arena))
 		return 0;
 	for (uint32_t i = 0; i < nr && i < SONDE_EVENTS_MAX && !rc;) {
 		int fd = -1;

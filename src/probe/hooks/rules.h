@@ -7,10 +7,14 @@
 #ifndef PROBE_HOOKS_RULES_H
 #define PROBE_HOOKS_RULES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "probe/arena.h"
 #include "probe/inject/probes.h"
+
+/* Whether the recording has any. */
+bool sonde_hooks_rules_are_there(const struct sonde_probe_arena *arena);
 
 /* When all events are in the arena, and before any is recorded. 0 and how many
  * events can't be told by their conditions, as those are about fractions, which the
