@@ -87,25 +87,15 @@ static int find_clocks(struct sonde_analysis_args *args,
 		       struct sonde_blame_spans *spans)
 {
 	size_t nr = args->trace->nr_machines;
-	struct sonde_map_options options = args->map;
-	int error = 0;
+	int error;
 
 	spans->clocks = calloc(nr, sizeof(*spans->clocks));
 	if (!spans->clocks)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr && !error; i++) {
-		bool *own = sonde_map_streams_of(args->trace, i);
-
-		if (!own)
-			return -ENOMEM;
-		options.streams = own;
-		error = sonde_transfers_read(args->trace, &options, (uint32_t)i,
-					     &spans->transfers);
-		free(own);
-	}
+	error = sonde_transfers_read(args->trace, &args->map,
+				     &spans->transfers);
 	if (error)
 		return error;
-	sonde_transfers_match(&spans->transfers);
 	return sonde_host_clocks_find(
 		&spans->transfers, (uint32_t)span_machine(spans, spans->chosen),
 		spans->chosen->begin_ns, spans->chosen->end_ns, spans->clocks,

@@ -22,58 +22,36 @@
 /* So that no sum of what is known overflows. */
 #define OFFSET_MAX (SONDE_ALIGN_MAX / 2)
 
-/* Between two machines, the one with the lower number first. */
-struct message {
-	uint32_t low, high;
-	uint32_t sender;
-	int64_t sent_ns, received_ns; /* each by its machine's clock */
-};
-
 struct finding {
 	const struct sonde_transfers *transfers;
 	int64_t begin_ns, end_ns;
 	struct sonde_host_clock *clocks;
 	size_t nr;
-	struct message *messages; /* by pairs of machines */
+	struct sonde_transfer_message *messages; /* by pairs of machines */
 	size_t nr_messages;
 };
 
 /* ---- messages ---- */
 
-static int clocks_compare_messages(const void *one, const void *other)
+static uint32_t lower(const struct sonde_transfer_message *message)
 {
-	const struct message *a = one;
-	const struct message *b = other;
-
-	if (a->low != b->low)
-		return a->low < b->low ? -1 : 1;
-	return (a->high > b->high) - (a->high < b->high);
+	return message->from < message->to ? message->from : message->to;
 }
 
-static void clocks_add_message(struct finding *finding,
-			       const struct sonde_transfer *received)
+static uint32_t upper(const struct sonde_transfer_message *message)
 {
-	const struct sonde_transfer *sent;
-	struct message *message;
+	return message->from < message->to ? message->to : message->from;
+}
 
-	if (received->sender == SONDE_TRANSFERS_NONE)
-		return;
-	sent = &finding->transfers->at[received->sender];
-	if (sent->machine == received->machine ||
-	    sent->call_ns == SONDE_TIME_MIN)
-		return;
-	message = &finding->messages[finding->nr_messages++];
-	*message = (struct message){
-		.low = sent->machine,
-		.high = received->machine,
-		.sender = sent->machine,
-		.sent_ns = sent->call_ns,
-		.received_ns = received->time_ns,
-	};
-	if (message->low > message->high) {
-		message->low = received->machine;
-		message->high = sent->machine;
-	}
+/* By the pair of machines, whatever the direction. */
+static int clocks_compare_messages(const void *one, const void *other)
+{
+	const struct sonde_transfer_message *a = one;
+	const struct sonde_transfer_message *b = other;
+
+	if (lower(a) != lower(b))
+		return lower(a) < lower(b) ? -1 : 1;
+	return (upper(a) > upper(b)) - (upper(a) < upper(b));
 }
 
 static int list_messages(struct finding *finding)
@@ -85,7 +63,10 @@ static int list_messages(struct finding *finding)
 	if (!finding->messages)
 		return -ENOMEM;
 	for (size_t i = 0; i < transfers->nr; i++)
-		clocks_add_message(finding, &transfers->at[i]);
+		if (sonde_transfer_message(
+			    transfers, &transfers->at[i],
+			    &finding->messages[finding->nr_messages]))
+			finding->nr_messages++;
 	qsort(finding->messages, finding->nr_messages,
 	      sizeof(*finding->messages), clocks_compare_messages);
 	return 0;
@@ -100,9 +81,9 @@ static int clocks_align_pair(const struct finding *finding, uint32_t known,
 			     size_t *ret_nr)
 {
 	const struct sonde_host_clock *clock = &finding->clocks[known];
-	const struct message key = {
-		.low = known < other ? known : other,
-		.high = known < other ? other : known,
+	const struct sonde_transfer_message key = {
+		.from = known,
+		.to = other,
 	};
 	int64_t from_ns = finding->begin_ns + clock->offset_ns - AROUND_NS;
 	int64_t to_ns = finding->end_ns + clock->offset_ns + AROUND_NS;
@@ -115,8 +96,9 @@ static int clocks_align_pair(const struct finding *finding, uint32_t known,
 	for (; i < finding->nr_messages && !error &&
 	       !clocks_compare_messages(&finding->messages[i], &key);
 	     i++) {
-		const struct message *message = &finding->messages[i];
-		bool is_there = message->sender == known;
+		const struct sonde_transfer_message *message =
+			&finding->messages[i];
+		bool is_there = message->from == known;
 		int64_t at_ns =
 			is_there ? message->sent_ns : message->received_ns;
 

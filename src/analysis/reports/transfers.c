@@ -312,31 +312,52 @@ static int append_machine(struct sonde_transfers *transfers,
 	return error;
 }
 
+static int read_machine_transfers(struct sonde_trace *trace,
+				  const struct sonde_map_options *options,
+				  const struct config *config,
+				  struct sonde_transfers *transfers)
+{
+	struct sonde_map_options all = *options;
+	struct part whole = { 0 };
+	bool *streams = sonde_map_streams_of(trace, config->machine);
+	int error;
+
+	if (!streams)
+		return -ENOMEM;
+	all.streams = streams;
+	all.filter = NULL;
+	all.unmerged = false;
+	error = sonde_map(trace, &all, &map_ops, config, &whole);
+	if (!error)
+		error = append_machine(transfers, &whole.found);
+	part_fini(&whole);
+	free(streams);
+	return error;
+}
+
 int sonde_transfers_read(struct sonde_trace *trace,
 			 const struct sonde_map_options *options,
-			 uint32_t machine, struct sonde_transfers *transfers)
+			 struct sonde_transfers *ret_transfers)
 {
 	struct config config = {
 		.classes = calloc(sonde_trace_nr_event_classes(trace) + 1,
 				  sizeof(*config.classes)),
-		.machine = machine,
 	};
-	struct sonde_map_options all = *options;
-	struct part whole = { 0 };
-	int error = 0;
+	int error = config.classes ? 0 : -ENOMEM;
 
-	if (!config.classes)
-		return -ENOMEM;
-	all.filter = NULL;
-	all.unmerged = false;
-	if (plan_classes(trace, config.classes)) {
-		transfers->has_events = true;
-		error = sonde_map(trace, &all, &map_ops, &config, &whole);
-		if (!error)
-			error = append_machine(transfers, &whole.found);
-		part_fini(&whole);
+	*ret_transfers = (struct sonde_transfers){ 0 };
+	if (!error)
+		ret_transfers->has_events = plan_classes(trace, config.classes);
+	for (size_t i = 0;
+	     !error && ret_transfers->has_events && i < trace->nr_machines;
+	     i++) {
+		config.machine = (uint32_t)i;
+		error = read_machine_transfers(trace, options, &config,
+					       ret_transfers);
 	}
 	free(config.classes);
+	if (!error)
+		sonde_transfers_match(ret_transfers);
 	return error;
 }
 
@@ -471,4 +492,27 @@ void sonde_transfers_match(struct sonde_transfers *transfers)
 		match_connection(transfers, begin, i);
 		begin = i;
 	}
+}
+
+/* ---- messages ---- */
+
+bool sonde_transfer_message(const struct sonde_transfers *transfers,
+			    const struct sonde_transfer *received,
+			    struct sonde_transfer_message *ret_message)
+{
+	const struct sonde_transfer *sent;
+
+	if (received->sender == SONDE_TRANSFERS_NONE)
+		return false;
+	sent = &transfers->at[received->sender];
+	if (sent->machine == received->machine ||
+	    sent->call_ns == SONDE_TIME_MIN)
+		return false;
+	*ret_message = (struct sonde_transfer_message){
+		.from = sent->machine,
+		.to = received->machine,
+		.sent_ns = sent->call_ns,
+		.received_ns = received->time_ns,
+	};
+	return true;
 }

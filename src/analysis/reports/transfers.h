@@ -3,9 +3,6 @@
  * transfers.h - who sent the bytes that a thread received, by TCP, from any
  * machine to any other whose trace is there.
  *
- *	sonde_transfers_read()	of each machine: what its threads sent and received
- *	sonde_transfers_match()	of all of them: whose bytes each one received
- *
  * A kernel's trace says it of each call (sock_send_length, sock_recv_length, as
  * our BPF records them): the connection, how many bytes, and the position of the
  * byte behind them, which counts alike at both ends. So nothing is inferred from
@@ -68,14 +65,25 @@ struct sonde_transfers {
 	bool has_events;   /* some machine's trace can have them */
 };
 
-/* Adds those of a machine, whose streams the options choose. 0 or a negative
+/* Those of all machines, matched, of a time that the options choose. 0 or a negative
  * errno; the transfers are for _fini() in any case. */
 int sonde_transfers_read(struct sonde_trace *trace,
 			 const struct sonde_map_options *options,
-			 uint32_t machine, struct sonde_transfers *transfers);
-/* Once, when all are there. */
+			 struct sonde_transfers *ret_transfers);
+/* That, of those that are there. */
 void sonde_transfers_match(struct sonde_transfers *transfers);
 /* Of zeros, does nothing. */
 void sonde_transfers_fini(struct sonde_transfers *transfers);
+
+/* From one machine to another, each time by its own clock: it was sent then or
+ * later, and received by then. */
+struct sonde_transfer_message {
+	uint32_t from, to;
+	int64_t sent_ns, received_ns;
+};
+/* Whether what was received is one. */
+bool sonde_transfer_message(const struct sonde_transfers *transfers,
+			    const struct sonde_transfer *received,
+			    struct sonde_transfer_message *ret_message);
 
 #endif /* ANALYSIS_REPORTS_TRANSFERS_H */
