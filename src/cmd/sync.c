@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sync.c - `sonde sync`: how the clocks of hosts were to one another, from
- * messages between them, with a bound.
+ * messages between them, with a bound: those that a file has, or those that are
+ * found in traces.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "analysis/reports/transfers.h"
 #include "base/number.h"
 #include "base/port.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "fleet/sync.h"
+#include "reader/reader.h"
 #include "sys/textfile.h"
 #include "view/text/show.h"
 
@@ -20,11 +24,14 @@
 
 static const char usage[] =
 	"sonde sync [options] FILE\n"
+	"sonde sync [options] TRACE...\n"
 	"\n"
 	"Says how the clocks of hosts were to one another, from the times at which\n"
 	"messages between them were sent and received: an offset, and how far it\n"
 	"can be from the truth. FILE has a line for each message:\n"
-	"FROM TO SENT RECEIVED, both times in nanoseconds by the host's own clock.\n";
+	"FROM TO SENT RECEIVED, both times in nanoseconds by the host's own clock.\n"
+	"Of traces of several hosts, with system calls and sock:sock_*_length, the\n"
+	"messages are what their threads sent to each other by TCP.\n";
 
 struct words {
 	const char *window;
@@ -141,6 +148,75 @@ static int sync_read(struct sonde_sync *sync, const char *path)
 	return err || failed ? 1 : 0;
 }
 
+/* ---- from traces ---- */
+
+/* 0, or an exit status, said why. */
+static int sync_take_transfers(struct sonde_sync *sync,
+			       const struct sonde_trace *trace,
+			       const struct sonde_transfers *transfers)
+{
+	struct sonde_transfer_message message;
+
+	for (size_t i = 0; i < transfers->nr; i++) {
+		int err = 0;
+
+		if (sonde_transfer_message(transfers, &transfers->at[i],
+					   &message))
+			err = sonde_sync_add(sync,
+					     trace->machines[message.from].host,
+					     trace->machines[message.to].host,
+					     message.sent_ns,
+					     message.received_ns);
+		if (err == -ENOMEM) {
+			sonde_complain("sync: no memory");
+			return 1;
+		}
+	}
+	if (transfers->left_out)
+		sonde_complain("sync: %" PRIu64
+			       " transfers were not looked at: "
+			       "there were too many",
+			       transfers->left_out);
+	if (transfers->has_events)
+		return 0;
+	sonde_complain("sync: these traces don't say who sent bytes to whom; "
+		       "record with -k 'syscalls,sock:sock_*_length', by BPF, "
+		       "on Linux 6.3 or later");
+	return 1;
+}
+
+static int sync_read_traces(struct sonde_sync *sync, char **paths, size_t nr)
+{
+	struct sonde_transfers transfers = { 0 };
+	struct sonde_map_options all;
+	struct sonde_trace_error error;
+	struct sonde_trace *trace;
+	int status = 1;
+	int err = sonde_trace_open((const char *const *)paths, nr, &error,
+				   &trace);
+
+	if (err) {
+		sonde_complain("sync: %s", error.text);
+		return 1;
+	}
+	sonde_map_options_init(&all);
+	err = sonde_transfers_read(trace, &all, &transfers);
+	if (err)
+		sonde_complain("sync: %s", strerrordesc_np(-err));
+	else
+		status = sync_take_transfers(sync, trace, &transfers);
+	sonde_transfers_fini(&transfers);
+	sonde_trace_close(trace);
+	return status;
+}
+
+static bool sync_is_trace(const char *path)
+{
+	struct stat about;
+
+	return !stat(path, &about) && S_ISDIR(about.st_mode);
+}
+
 static int sync_show(struct sonde_sync *sync, uint64_t window_ns, bool json)
 {
 	struct sonde_report *report = sonde_report_new("sync");
@@ -169,8 +245,10 @@ static int sync_run(int argc, char **argv)
 
 	if (status != -1)
 		return status;
-	if (optind + 1 != argc) {
-		sonde_complain("sync: one file of messages is wanted");
+	if (optind == argc ||
+	    (optind + 1 < argc && !sync_is_trace(argv[optind]))) {
+		sonde_complain(
+			"sync: one file of messages is wanted, or traces");
 		return SONDE_EXIT_USAGE;
 	}
 	if (words.window &&
@@ -181,7 +259,13 @@ static int sync_run(int argc, char **argv)
 		return SONDE_EXIT_USAGE;
 	}
 	sync = sonde_sync_new();
-	status = sync ? sync_read(sync, argv[optind]) : 1;
+	if (!sync)
+		status = 1;
+	else if (sync_is_trace(argv[optind]))
+		status = sync_read_traces(sync, argv + optind,
+					  (size_t)(argc - optind));
+	else
+		status = sync_read(sync, argv[optind]);
 	if (status == 0)
 		status = sync_show(sync, window_us * 1000, words.json);
 	sonde_sync_free(sync);
@@ -191,9 +275,9 @@ static int sync_run(int argc, char **argv)
 const struct sonde_command sonde_command_sync = {
 	.name = "sync",
 	.run = sync_run,
-	.brief = "FILE",
+	.brief = "FILE|TRACE...",
 	.does = "the clocks of hosts, compared",
 	.usage = usage,
 	.options = options,
-	.words = SONDE_VALUE_FILE,
+	.words = SONDE_VALUE_FILE "|" SONDE_VALUE_DIR " " SONDE_VALUE_DIR,
 };

@@ -86,7 +86,7 @@ static bool take_moment(const char **at, int64_t *ret_ns)
 	if (begin == *at || !sonde_number_take_signed(&begin, ret_ns))
 		return false;
 	*at = begin;
-	return *ret_ns >= -SONDE_ALIGN_MAX && *ret_ns <= SONDE_ALIGN_MAX;
+	return true;
 }
 
 static struct exchange *exchange_of(struct sonde_sync *sync, const char *a,
@@ -104,13 +104,29 @@ static struct exchange *exchange_of(struct sonde_sync *sync, const char *a,
 	return exchange;
 }
 
-static int add_message(struct sonde_sync *sync, const char *from,
-		       const char *to, int64_t sent, int64_t received)
+static bool is_moment(int64_t ns)
+{
+	return ns >= -SONDE_ALIGN_MAX && ns <= SONDE_ALIGN_MAX;
+}
+
+static bool is_host(const char *name)
+{
+	size_t length = strcspn(name, " \t");
+
+	return length && length <= SONDE_NET_NAME_MAX && !name[length];
+}
+
+int sonde_sync_add(struct sonde_sync *sync, const char *from, const char *to,
+		   int64_t sent, int64_t received)
 {
 	bool is_back = strcmp(from, to) > 0;
-	struct exchange *exchange = is_back ? exchange_of(sync, to, from) :
-					      exchange_of(sync, from, to);
+	struct exchange *exchange;
 
+	if (!is_host(from) || !is_host(to) || !strcmp(from, to) ||
+	    !is_moment(sent) || !is_moment(received))
+		return -EINVAL;
+	exchange = is_back ? exchange_of(sync, to, from) :
+			     exchange_of(sync, from, to);
 	if (!exchange ||
 	    SONDE_GROW(exchange->messages, exchange->nr, exchange->room))
 		return -ENOMEM;
@@ -134,9 +150,9 @@ int sonde_sync_take(struct sonde_sync *sync, const char *line)
 		return 0;
 	if (!sync_take_host(&line, from) || !sync_take_host(&line, to) ||
 	    !take_moment(&line, &sent) || !take_moment(&line, &received) ||
-	    *pass_blanks(line) || !strcmp(from, to))
+	    *pass_blanks(line))
 		return -EINVAL;
-	return add_message(sync, from, to, sent, received);
+	return sonde_sync_add(sync, from, to, sent, received);
 }
 
 /* ---- windows ---- */

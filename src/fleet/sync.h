@@ -29,6 +29,9 @@ void sonde_sync_free(struct sonde_sync *sync);
 
 /* Takes a line. -EINVAL: it says no message; -ENOMEM. */
 int sonde_sync_take(struct sonde_sync *sync, const char *line);
+/* Takes a message that is known. -EINVAL: no such names or times; -ENOMEM. */
+int sonde_sync_add(struct sonde_sync *sync, const char *from, const char *to,
+		   int64_t sent_ns, int64_t received_ns);
 
 struct sonde_sync_window {
 	const char *a, *b;  /* the hosts, by name */

@@ -9,6 +9,7 @@ database, whose thread waits for a lock. Times are true ones, in microseconds; t
 database's clock is three seconds ahead.
 """
 
+import json
 import re
 
 from sonde import check, install, run, SONDE
@@ -264,6 +265,27 @@ def without_what_tells_who_sent_bytes_the_report_says_so():
           got["notes"])
     check_equal([row["ahead_ns"] for row in got["clocks"]], [0, None],
                 "clocks")
+
+
+@test
+def sync_finds_the_messages_in_the_traces():
+    done = run(SONDE, "sync", "--json", *story().traces())
+    check_equal(done.returncode, 0, done.stderr)
+    window, = json.loads(done.stdout)["windows"]
+    check_equal((window["a"], window["b"], window["there"], window["back"],
+                 window["state"]), ("db", "web", 7, 7, "bounded"), "window")
+    check(abs(window["offset_ns"] + 1000 * AHEAD) <= window["bound_ns"], window)
+    check(window["bound_ns"] < 400_000, window)
+
+
+@test
+def sync_of_traces_that_do_not_tell_says_what_to_record():
+    trace = story().traces()[0]
+    path = trace / "kernel" / "metadata"
+    path.write_text(path.read_text().replace("sock_", "other_"))
+    done = run(SONDE, "sync", trace)
+    check_equal(done.returncode, 1, done.stdout)
+    check("sock:sock_*_length" in done.stderr, done.stderr)
 
 
 install()
