@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kmodules.c - see kmodules.h.
+ *
+ * modules.dep has a line for each file of this kernel's; those that are loaded have a
+ * directory of addresses in /sys/module, which are 0 for who mustn't know them. The
+ * file with debugging information comes first, then the module itself, whose symbol
+ * table is better than none. What is compressed, or elsewhere, is left out.
+ */
+#include "sys/kmodules.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/port.h"
+#include "base/text.h"
+#include "sys/textfile.h"
+
+#define NAME_ROOM 64u
+#define PATH_ROOM 512u
+
+static const char *const module_places[] = {
+	"/usr/lib/debug/lib/modules/",
+	"/lib/modules/",
+};
+
+/* What /sys/module calls it; false: that is no file of a module. */
+static bool name_module(const char *path, char name[NAME_ROOM])
+{
+	const char *base = sonde_text_base(path);
+	const char *end = strstr(base, ".ko");
+	size_t length = end ? (size_t)(end - base) : 0;
+
+	if (!length || length >= NAME_ROOM)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		name[i] = (char)(base[i] == '-' ? '_' : base[i]);
+	name[length] = '\0';
+	return true;
+}
+
+uint64_t sonde_kmodule_section(const char *module, const char *section)
+{
+	char line[32];
+	const char *at = line;
+	uint64_t address = 0;
+
+	if (sonde_textfile_read_line(line, sizeof(line),
+				     "/sys/module/%s/sections/%s", module,
+				     section) <= 0 ||
+	    !sonde_number_take_prefixed(&at, UINT64_MAX, &address))
+		return 0;
+	return address;
+}
+
+static bool find_module_file(const char *release, const char *path,
+			     char found[PATH_ROOM])
+{
+	size_t length = (size_t)(strstr(sonde_text_base(path), ".ko") - path);
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(module_places); i++) {
+		(void)snprintf(found, PATH_ROOM, "%s%s/%.*s.ko",
+			       module_places[i], release, (int)length, path);
+		if (!access(found, R_OK))
+			return true;
+	}
+	return false;
+}
+
+/* A line of modules.dep, from its beginning to the colon; false: no more. */
+static bool visit_line(const char *release, const char *path,
+		       bool (*visit)(void *ctx,
+				     const struct sonde_kmodule *module),
+		       void *ctx)
+{
+	char name[NAME_ROOM];
+	char file[PATH_ROOM];
+	struct sonde_kmodule module = { .name = name, .path = file };
+
+	if (!name_module(path, name))
+		return true;
+	module.text = sonde_kmodule_section(name, ".text");
+	return !module.text || !find_module_file(release, path, file) ||
+	       visit(ctx, &module);
+}
+
+int sonde_kmodules_each(bool (*visit)(void *ctx,
+				      const struct sonde_kmodule *module),
+			void *ctx)
+{
+	struct sonde_lines *lines = malloc(sizeof(*lines));
+	struct utsname name;
+	bool goes_on = true;
+	char *line;
+	int rc = lines ? 0 : -ENOMEM;
+
+	if (!rc && uname(&name))
+		rc = -errno;
+	if (!rc)
+		rc = sonde_lines_open(lines, "/lib/modules/%s/modules.dep",
+				      name.release);
+	if (rc) {
+		free(lines);
+		return rc;
+	}
+	while (goes_on && (line = sonde_lines_next(lines))) {
+		line[strcspn(line, ":")] = '\0';
+		goes_on = visit_line(name.release, line, visit, ctx);
+	}
+	rc = lines->error;
+	sonde_lines_close(lines);
+	free(lines);
+	return rc;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* kmodules.h - the loaded modules of the running kernel, and the files that have
+ * their symbols. */
+#ifndef SYS_KMODULES_H
+#define SYS_KMODULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sonde_kmodule {
+	const char *name; /* as /sys/module has it */
+	const char *path; /* of its file */
+	uint64_t text;    /* where its section .text is */
+};
+
+/* Each that is loaded and has a file for this kernel, borrowed during the call,
+ * until `visit` says false. 0 or -errno. */
+int sonde_kmodules_each(bool (*visit)(void *ctx,
+				      const struct sonde_kmodule *module),
+			void *ctx);
+/* Where a section is; 0: it isn't loaded, or this user isn't told. */
+uint64_t sonde_kmodule_section(const char *module, const char *section);
+
+#endif /* SYS_KMODULES_H */
