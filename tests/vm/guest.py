@@ -62,6 +62,9 @@ drivers/virtio/virtio_pci fs/netfs/netfs fs/fscache/fscache net/9p/9pnet
 net/9p/9pnet_virtio fs/9p/9p fs/overlayfs/overlay
 """.split()
 
+# Of debugging information, there are gigabytes: what tests and docs/ look at.
+DEBUG_FILES = ("*/vmlinux*", "*/fs/ext4/ext4.ko", "*/fs/jbd2/jbd2.ko")
+
 BOOT_LIMIT_S = 300
 KVM_LIMIT_S = 20
 
@@ -109,6 +112,8 @@ class Kernel:
         self.modules = first_of(folder / f"lib/modules/{version}/kernel",
                                 folder / f"usr/lib/modules/{version}/kernel")
         self.initrd = folder / "initrd.gz"
+        # What is shown in /usr/lib/debug, if it was asked for.
+        self.debug = None
         # Whether this machine's programs can be run in it.
         self.is_bare = arch != "amd64"
 
@@ -182,10 +187,12 @@ def archive(suite):
 
 
 class Cache:
-    """Packages and what was unpacked of them; may be thrown away."""
+    """Packages and what was unpacked of them; may be thrown away. `debuginfo`:
+    kernels have theirs, of DEBUG_FILES: a download of 0.9 GB."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, debuginfo=False):
         self.folder = pathlib.Path(folder).absolute()
+        self.debuginfo = debuginfo
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def kernel(self, name):
@@ -196,7 +203,32 @@ class Cache:
         if not kernel.image.exists():
             raise Problem(f"no kernel in {kernel.folder}; remove it")
         pack_initrd(kernel, self)
+        if self.debuginfo and KERNELS[name]:
+            kernel.debug = self._debuginfo(kernel) / "usr/lib/debug"
         return kernel
+
+    def _debuginfo(self, kernel):
+        folder = kernel.folder.with_name(f"debug-{kernel.version}")
+        if not folder.exists():
+            self._unpack_debuginfo(kernel, folder)
+        return folder
+
+    def _unpack_debuginfo(self, kernel, folder):
+        """With an index for GDB, without which it takes minutes in a guest."""
+        apt = Apt(self.folder, KERNELS[kernel.name])
+        package = apt.fetch(f"linux-image-{kernel.version}-dbg", self.folder)
+        partial = folder.with_name(folder.name + ".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        with subprocess.Popen(["dpkg", "--fsys-tarfile", package],
+                              stdout=subprocess.PIPE) as packed:
+            subprocess.run(["tar", "-x", "-C", partial, "--wildcards",
+                            *DEBUG_FILES], stdin=packed.stdout, check=True)
+        package.unlink()
+        for file in partial.rglob("*"):
+            if file.is_file() and not file.is_symlink():
+                subprocess.run(["gdb-add-index", file], check=True)
+        partial.rename(folder)
 
     def _debian_kernel(self, name):
         origin = KERNELS[name]
@@ -208,7 +240,13 @@ class Cache:
             # Newer ones are in several packages.
             parts = [p for p in apt.depends(package) if p.endswith(version)]
             self._unpack([package, *parts], folder, apt)
-        return Kernel(name, version, folder, origin.arch)
+        kernel = Kernel(name, version, folder, origin.arch)
+        depmod = shutil.which("depmod", path="/usr/sbin:/sbin")
+        if depmod and not (kernel.modules.parent / "modules.dep").exists():
+            # As installing it does.
+            subprocess.run([depmod, "-b", kernel.modules.parents[3], version],
+                           check=True)
+        return kernel
 
     def _debug_kernel(self):
         folder = self.folder / "debug"
@@ -395,7 +433,28 @@ class Guest:
         if host:
             folder = pathlib.Path(tempfile.mkdtemp(prefix="sonde-vm-"))
             self.host = Host(self.console, folder / "monitor")
+        self.shown = self._shown(kernel)
+        # The folder above has the lists.
+        keep = [*keep, *(folder.parent for folder, _ in self.shown)]
         (self.share / "keep").write_text("".join(f"{k}\n" for k in keep))
+
+    @staticmethod
+    def _shown(kernel):
+        """Folders, and where its programs look for them."""
+        shown = [(kernel.modules, f"/lib/modules/{kernel.version}/kernel")]
+        for part in ("boot", "lib") if kernel.debug else ():
+            shown.append((kernel.debug / part, f"/usr/lib/debug/{part}"))
+        return [each for each in shown
+                if each[0].exists() and not kernel.is_bare]
+
+    def _show(self):
+        """As commands. Beside the modules are lists of them, and may be what
+        this machine has: links to headers."""
+        lists = self.kernel.modules.parent
+        return "".join(f"mkdir -p {at}; mount --bind {folder} {at}\n"
+                       for folder, at in self.shown) + (
+            f"cp {lists}/modules.* /lib/modules/{self.kernel.version}\n"
+            if self.shown else "")
 
     def command(self, accel):
         options = ["-accel", accel, "-smp", str(self.cpus), "-display",
@@ -483,7 +542,7 @@ class Guest:
         so a kernel that hangs is seen soon."""
         status = self.share / "status"
         status.unlink(missing_ok=True)
-        (self.share / "job").write_text(job)
+        (self.share / "job").write_text(self._show() + job)
         process = self._start()
         try:
             self._wait(process, limit_s, list(steps))
