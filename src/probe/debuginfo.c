@@ -5,11 +5,13 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/port.h"
 #include "probe/debuginfo_parts.h"
+#include "sys/kmodules.h"
 
 /* Of one scope; the compilation unit's are the most. */
 #define CHILDREN_MAX 1000000u
@@ -74,14 +76,45 @@ bool sonde_probe_dwarf_at(struct sonde_probe_dwarf *dwarf, uint64_t address)
 	return dwarf->module && find_unit(dwarf, address) && find_scopes(dwarf);
 }
 
-/* A file by itself, at its own addresses: the kernel's can't be told to libdw
- * to be elsewhere. */
-static struct sonde_probe_dwarf *begin_dwarf_of(const char *path)
+/* ---- the kernel's ---- */
+
+/* A module's file is told beside it (report_module). */
+static int find_elf_of_kernel(Dwfl_Module *module, void **userdata,
+			      const char *name, Dwarf_Addr base,
+			      char **ret_path, Elf **ret_elf)
+{
+	if (!*userdata)
+		return dwfl_build_id_find_elf(module, userdata, name, base,
+					      ret_path, ret_elf);
+	*ret_path = strdup(*userdata);
+	return *ret_path ? open(*ret_path, O_RDONLY | O_CLOEXEC) : -1;
+}
+
+/* libdw's own is not used: it gives a module up for a section that the kernel
+ * doesn't keep, as __versions. */
+static int dwarf_find_section(Dwfl_Module *module, void **userdata,
+			      const char *name, Dwarf_Addr base,
+			      const char *section, GElf_Word index,
+			      const GElf_Shdr *head, Dwarf_Addr *ret_address)
+{
+	uint64_t address = sonde_kmodule_section(name, section);
+
+	(void)module;
+	(void)userdata;
+	(void)base;
+	(void)index;
+	(void)head;
+	*ret_address = address ? address : (Dwarf_Addr)-1; /* not loaded */
+	return DWARF_CB_OK;
+}
+
+static struct sonde_probe_dwarf *begin_kernel(void)
 {
 	static char *search; /* libdw's default */
 	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_build_id_find_elf,
+		.find_elf = find_elf_of_kernel,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwarf_find_section,
 		.debuginfo_path = &search,
 	};
 	struct sonde_probe_dwarf *dwarf = calloc(1, sizeof(*dwarf));
@@ -89,9 +122,71 @@ static struct sonde_probe_dwarf *begin_dwarf_of(const char *path)
 	if (!dwarf)
 		return NULL;
 	dwarf->dwfl = dwfl_begin(&callbacks);
-	if (dwarf->dwfl &&
-	    dwfl_report_elf(dwarf->dwfl, "kernel", path, -1, 0, true) &&
-	    dwfl_report_end(dwarf->dwfl, NULL, NULL) == 0)
+	if (dwarf->dwfl)
+		return dwarf;
+	free(dwarf);
+	return NULL;
+}
+
+/* The loaded module whose text begins next before an address: if that is in
+ * another, of which there is no file, debugging information doesn't have it. */
+struct finding_module {
+	uint64_t address, text;
+	char *name, *path;
+};
+
+static bool see_kmodule(void *ctx, const struct sonde_kmodule *module)
+{
+	struct finding_module *finding = ctx;
+
+	if (module->text > finding->address || module->text <= finding->text)
+		return true;
+	free(finding->name);
+	free(finding->path);
+	finding->text = module->text;
+	finding->name = strdup(module->name);
+	finding->path = strdup(module->path);
+	return finding->name && finding->path;
+}
+
+static bool report_module(struct sonde_probe_dwarf *dwarf, uint64_t address)
+{
+	struct finding_module finding = { .address = address };
+	Dwfl_Module *module = NULL;
+	void **userdata;
+
+	(void)sonde_kmodules_each(see_kmodule, &finding);
+	if (finding.name && finding.path)
+		module = dwfl_report_module(dwarf->dwfl, finding.name,
+					    finding.text, address + 1);
+	if (module && dwfl_module_info(module, &userdata, NULL, NULL, NULL,
+				       NULL, NULL, NULL)) {
+		dwarf->module_path = finding.path;
+		*userdata = finding.path;
+	} else {
+		free(finding.path);
+	}
+	free(finding.name);
+	return dwarf->module_path &&
+	       dwfl_report_end(dwarf->dwfl, NULL, NULL) == 0;
+}
+
+static struct sonde_probe_dwarf *
+dwarf_open_kernel(const struct sonde_probe_debuggee *whose, uint64_t address)
+{
+	struct sonde_probe_dwarf *dwarf = begin_kernel();
+
+	/* A file by itself, at its own addresses: the kernel's can't be told to
+	 * libdw to be elsewhere. */
+	if (dwarf &&
+	    dwfl_report_elf(dwarf->dwfl, "kernel", whose->path, -1, 0, true) &&
+	    dwfl_report_end(dwarf->dwfl, NULL, NULL) == 0 &&
+	    sonde_probe_dwarf_at(dwarf, address - whose->moved))
+		return dwarf;
+	sonde_probe_dwarf_close(dwarf);
+	dwarf = begin_kernel();
+	if (dwarf && report_module(dwarf, address) &&
+	    sonde_probe_dwarf_at(dwarf, address))
 		return dwarf;
 	sonde_probe_dwarf_close(dwarf);
 	return NULL;
@@ -101,11 +196,12 @@ struct sonde_probe_dwarf *
 sonde_probe_dwarf_open(const struct sonde_probe_debuggee *whose,
 		       uint64_t address)
 {
-	struct sonde_probe_dwarf *dwarf =
-		whose->path ? begin_dwarf_of(whose->path) :
-			      sonde_probe_dwarf_begin(whose->pid);
+	struct sonde_probe_dwarf *dwarf;
 
-	if (dwarf && sonde_probe_dwarf_at(dwarf, address - whose->moved))
+	if (whose->path)
+		return dwarf_open_kernel(whose, address);
+	dwarf = sonde_probe_dwarf_begin(whose->pid);
+	if (dwarf && sonde_probe_dwarf_at(dwarf, address))
 		return dwarf;
 	sonde_probe_dwarf_close(dwarf);
 	return NULL;
@@ -117,6 +213,7 @@ void sonde_probe_dwarf_close(struct sonde_probe_dwarf *dwarf)
 		return;
 	free(dwarf->scopes);
 	dwfl_end(dwarf->dwfl);
+	free(dwarf->module_path);
 	free(dwarf);
 }
 

@@ -18,8 +18,9 @@
 
 struct sonde_probe_dwarf;
 
-/* Whose debugging information: a process's, or, with a path, that file's, which
- * runs so many bytes from where it was linked for. */
+/* Whose debugging information: a process's, or the kernel's: with a path, that
+ * file's, which runs so many bytes from where it was linked for, and those of the
+ * loaded modules, where they are. */
 struct sonde_probe_debuggee {
 	pid_t pid;
 	const char *path;

@@ -18,6 +18,7 @@ struct sonde_probe_dwarf {
 	uint32_t function;
 	bool at_return;
 	Dwfl *dwfl;
+	char *module_path; /* of the kernel's module; NULL: of none */
 	/* what is at the address, after sonde_probe_dwarf_at() */
 	Dwfl_Module *module;
 	Dwarf_Die unit;

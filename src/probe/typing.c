@@ -5,7 +5,8 @@
  * Debugging information is somebody's file, there may be gigabytes of it, and
  * libdw is not made for broken ones: it is read in a child process, which
  * writes lines ("3 A0.0:f64:price": of the tracepoint at index 3), within
- * TIME_MAX_MS. GDB waits two seconds for an answer.
+ * TIME_MAX_MS. GDB waits two seconds for an answer; where it was started with the
+ * kernel's symbols, which take longer, a minute.
  */
 #include "probe/typing.h"
 
@@ -24,8 +25,9 @@
 #include "probe/semaphore.h"
 #include "probe/types.h"
 
-#define TIME_MAX_MS 1500
-#define NAME_SIZE   256
+#define TIME_MAX_MS        1500
+#define KERNEL_TIME_MAX_MS 30000
+#define NAME_SIZE          256
 
 /* ---- in the child ---- */
 
@@ -322,7 +324,9 @@ void sonde_probe_typing_note(const struct sonde_probe_debuggee *whose,
 		    !sonde_probe_semaphore_of(&points->list[i], NULL))
 			sonde_probe_points_forget(&points->list[i],
 						  SONDE_PROBE_TYPES_KIND);
-	lines = sonde_probe_child_ask(answer, &asking, TIME_MAX_MS);
+	lines = sonde_probe_child_ask(answer, &asking,
+				      whose->path ? KERNEL_TIME_MAX_MS :
+						    TIME_MAX_MS);
 	if (lines)
 		add_lines(points, lines);
 	free(lines);

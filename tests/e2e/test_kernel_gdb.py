@@ -9,9 +9,11 @@ the kernel's symbols say it is, with the types that GDB compiles conditions and
 collects expressions by. What a program reads, between tstart and tstop, is the
 witness of counts and values."""
 
+import contextlib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -239,9 +241,7 @@ def a_probe_at_a_site_is_hit_by_that_event():
 @kernel_gdb_test
 def locals_at_a_site_are_what_the_event_says():
     need_events()
-    symbols = pathlib.Path(f"/usr/lib/debug/boot/vmlinux-{os.uname().release}")
-    if not symbols.exists():
-        raise Skip("the kernel's debugging information isn't there")
+    symbols = debuginfo()
     where = scratch() / "trace"
     text = gdb(f"strace -m task:task_rename if {OURS_LOCALLY}",
                *collect("$_sdata, tsk->pid, buf[5], buf[6]"), "tstart",
@@ -349,6 +349,94 @@ def a_disabled_one_records_nothing_until_it_is_enabled():
                "tstart", reads(), "enable 1", reads(), "disable 1", reads(),
                "tstop", "tstatus")
     check(f"Collected {NR} trace frame" in text, text)
+
+
+# ---- in modules ----
+
+WRITER = f"""
+import os, sys
+f = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+for i in range({NR}):
+    os.write(f, b"x" * ({FIRST} + i))
+"""
+
+
+@contextlib.contextmanager
+def ext4():
+    """GDB's line that has a program write to a file of an ext4 of ours, which is
+    a module in Debian's kernels."""
+    if not os.environ.get("SONDE_MOUNTS"):
+        raise Skip("this machine's mounts are not ours")
+    path = os.environ["PATH"] + ":/usr/sbin:/sbin"
+    image, folder = scratch() / "image", scratch() / "ext4"
+    writer = scratch() / "writer.py"
+    writer.write_text(WRITER)
+    for words in (["modprobe", "-a", "loop", "ext4"],
+                  ["truncate", "-s", "32M", image],
+                  ["mkfs.ext4", "-q", image], ["mkdir", folder],
+                  ["mount", "-o", "loop", image, folder]):
+        words[0] = shutil.which(words[0], path=path) or words[0]
+        try:
+            done = run(*words)
+        except FileNotFoundError:
+            raise Skip(f"no {words[0]}") from None
+        if done.returncode:
+            raise Skip(f"{words[0]}: {done.stderr}")
+    try:
+        yield f"shell {sys.executable} {writer} {folder / 'file'}"
+    finally:
+        run("umount", folder)
+
+
+def debuginfo(module=""):
+    """The kernel's vmlinux, if a module's is there, too."""
+    release = os.uname().release
+    files = [f"/usr/lib/debug/boot/vmlinux-{release}",
+             f"/usr/lib/debug/lib/modules/{release}/kernel/{module}"]
+    if not all(map(os.path.exists, files)):
+        raise Skip("the kernel's debugging information isn't there")
+    return files[0]
+
+
+@kernel_gdb_test
+def a_function_of_a_module_is_a_place():
+    where = scratch() / "trace"
+    with ext4() as writes:
+        text = gdb("trace *ext4_file_write_iter", *collect("$regs"), "tstart",
+                   writes, "tstop", "tstatus",
+                   *dump_all("$rip == (long)&ext4_file_write_iter"),
+                   output=where)
+        address = symbols()["ext4_file_write_iter"]
+    check_equal(values(text), [1] * NR, text[-3000:])
+    hits = KernelTrace(where).events("kgdb:ext4_file_write_iter")
+    check_equal([hit["regs"]["rip"] for hit in hits], [address] * NR, "rip")
+
+
+@kernel_gdb_test
+def a_modules_variables_decide_and_are_collected():
+    vmlinux_file = debuginfo("fs/ext4/ext4.ko")
+    if not os.uname().release.startswith("6.1."):
+        raise Skip("the line is that of another kernel's source")
+    where = scratch() / "trace"
+    with ext4() as writes:
+        text = gdb("trace ext4_file_write_iter if from->count % 2 == 0",
+                   *collect("from->count, iocb->ki_pos"),
+                   # Where the inode is unlocked, behind the write.
+                   f"trace fs/ext4/file.c:297 if ret >= {FIRST + 9}",
+                   *collect("ret, inode->i_size"), "tstart", writes, "tstop",
+                   "tstatus", output=where, symbols=vmlinux_file)
+    check("trace frame" in text, text[-3000:])
+    sizes = range(FIRST, FIRST + NR)
+    ends = [sum(sizes[:i + 1]) for i in range(NR)]
+    trace = KernelTrace(where)
+    begun = trace.events("kgdb:ext4_file_write_iter")
+    check_equal([(hit["count"], hit["ki_pos"]) for hit in begun],
+                [(size, end - size) for size, end in zip(sizes, ends)
+                 if size % 2 == 0], text[-3000:])
+    done = trace.events("kgdb:file_c_297")
+    check_equal([(hit["ret"], hit["i_size"]) for hit in done],
+                list(zip(sizes, ends))[9:], text[-3000:])
+    check_equal({hit["unread"] for hit in begun + done}, {0}, "unread")
 
 
 # ---- trace state variables ----
