@@ -4,8 +4,8 @@
  *
  * Which events there are, tracefs says; where each has its structure, its static
  * call and the function that calls all that is attached, the kernel's symbols; and
- * where the code comes by, tables in its memory (sys/tracepoints.h), which has the
- * kernel's own sites only: those in modules are not found.
+ * where the code comes by, tables in its memory (sys/tracepoints.h), of which each
+ * module has its own.
  *
  * That function, __traceiter_NAME, is called with what the tracepoint is: debugging
  * information says of its first byte where the event's arguments are. So there is
@@ -26,6 +26,7 @@
 #include "source/available.h"
 #include "sys/kallsyms.h"
 #include "sys/kcore.h"
+#include "sys/kmodules.h"
 #include "sys/tracepoints.h"
 
 struct kernel_event {
@@ -132,30 +133,73 @@ static bool place_events(void *ctx, const struct sonde_kallsym *symbol)
 	return true;
 }
 
-/* Where the kernel doesn't say, or its memory can't be read, none. */
-static int find_sites_of_events(struct kernel_events *events)
-{
-	struct sonde_tracepoint *list;
+struct finding_event_sites {
+	struct kernel_events *events;
+	struct sonde_tracepoint *list; /* theirs */
 	int kcore;
 	int rc;
+};
+
+/* Those of one pair of tables; none, where memory can't be read. */
+static int add_event_sites(const struct finding_event_sites *finding,
+			   const struct sonde_tracepoint_tables *tables)
+{
+	struct kernel_events *events = finding->events;
+	struct sonde_tracepoint_site *sites = NULL;
+	struct sonde_tracepoint_site *all;
+	size_t nr = 0;
+	int rc = sonde_tracepoint_sites(finding->kcore, tables, finding->list,
+					(uint32_t)events->nr, &sites, &nr);
+
+	if (rc || !nr) {
+		free(rc ? NULL : sites);
+		return rc == -ENOMEM ? rc : 0;
+	}
+	all = realloc(events->sites, (events->nr_sites + nr) * sizeof(*all));
+	if (all) {
+		memcpy(all + events->nr_sites, sites, nr * sizeof(*all));
+		events->sites = all;
+		events->nr_sites += nr;
+	}
+	free(sites);
+	return all ? 0 : -ENOMEM;
+}
+
+static bool see_module_tables(void *ctx, const char *module)
+{
+	struct finding_event_sites *finding = ctx;
+	struct sonde_tracepoint_tables tables;
+
+	if (sonde_kmodule_extent(module, "__jump_table", &tables.jumps,
+				 &tables.jumps_end) &&
+	    sonde_kmodule_extent(module, ".static_call_sites", &tables.calls,
+				 &tables.calls_end))
+		finding->rc = add_event_sites(finding, &tables);
+	return !finding->rc;
+}
+
+/* Where the kernel doesn't say, none. */
+static int find_sites_of_events(struct kernel_events *events)
+{
+	struct finding_event_sites finding = { .events = events };
 
 	if (!events->tables.jumps || !events->tables.calls)
 		return 0;
-	kcore = sonde_kcore_open(SONDE_KCORE_PATH);
-	if (kcore < 0)
+	finding.kcore = sonde_kcore_open(SONDE_KCORE_PATH);
+	if (finding.kcore < 0)
 		return 0;
-	list = calloc(events->nr + 1, sizeof(*list));
-	for (size_t i = 0; list && i < events->nr; i++)
-		list[i] = events->list[i].is;
-	rc = list ? sonde_tracepoint_sites(kcore, &events->tables, list,
-					   (uint32_t)events->nr, &events->sites,
-					   &events->nr_sites) :
-		    -ENOMEM;
-	(void)close(kcore);
-	free(list);
+	finding.list = calloc(events->nr + 1, sizeof(*finding.list));
+	for (size_t i = 0; finding.list && i < events->nr; i++)
+		finding.list[i] = events->list[i].is;
+	finding.rc = finding.list ? add_event_sites(&finding, &events->tables) :
+				    -ENOMEM;
+	if (!finding.rc) /* no modules, no sites in them */
+		(void)sonde_kmodules_loaded(see_module_tables, &finding);
+	(void)close(finding.kcore);
+	free(finding.list);
 	for (size_t i = 0; i < events->nr_sites; i++)
 		events->list[events->sites[i].tracepoint].nr_sites++;
-	return rc == -ENOMEM ? rc : 0;
+	return finding.rc;
 }
 
 /* ---- markers ---- */

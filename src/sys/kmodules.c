@@ -10,6 +10,7 @@
 #include "sys/kmodules.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "base/text.h"
+#include "sys/dir.h"
 #include "sys/textfile.h"
 
 #define NAME_ROOM 64u
@@ -56,6 +58,48 @@ uint64_t sonde_kmodule_section(const char *module, const char *section)
 	    !sonde_number_take_prefixed(&at, UINT64_MAX, &address))
 		return 0;
 	return address;
+}
+
+bool sonde_kmodule_extent(const char *module, const char *section,
+			  uint64_t *ret_begin, uint64_t *ret_end)
+{
+	uint64_t begin = sonde_kmodule_section(module, section);
+	uint64_t end = 0;
+	char path[NAME_ROOM + 32];
+	const struct dirent *entry;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/sys/module/%s/sections", module);
+	dir = begin ? sonde_dir_open_at(AT_FDCWD, path) : NULL;
+	/* Most names begin with a dot. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while (dir && (entry = readdir(dir))) {
+		uint64_t other = sonde_kmodule_section(module, entry->d_name);
+
+		if (other > begin && (!end || other < end))
+			end = other;
+	}
+	if (dir)
+		(void)closedir(dir);
+	if (!end)
+		return false;
+	*ret_begin = begin;
+	*ret_end = end;
+	return true;
+}
+
+int sonde_kmodules_loaded(bool (*visit)(void *ctx, const char *name), void *ctx)
+{
+	DIR *dir = sonde_dir_open_at(AT_FDCWD, "/sys/module");
+	const char *name;
+
+	if (!dir)
+		return -errno;
+	/* Those that are built in have no sections. */
+	while ((name = sonde_dir_next(dir)))
+		if (sonde_kmodule_section(name, ".text") && !visit(ctx, name))
+			break;
+	(void)closedir(dir);
+	return 0;
 }
 
 static bool find_module_file(const char *release, const char *path,

@@ -18,7 +18,14 @@ struct sonde_kmodule {
 int sonde_kmodules_each(bool (*visit)(void *ctx,
 				      const struct sonde_kmodule *module),
 			void *ctx);
+/* Each that is loaded, by its name, with a file or without. 0 or -errno. */
+int sonde_kmodules_loaded(bool (*visit)(void *ctx, const char *name),
+			  void *ctx);
 /* Where a section is; 0: it isn't loaded, or this user isn't told. */
 uint64_t sonde_kmodule_section(const char *module, const char *section);
+/* And where it has ended at the latest: where the next one begins. False: one of
+ * both isn't known. */
+bool sonde_kmodule_extent(const char *module, const char *section,
+			  uint64_t *ret_begin, uint64_t *ret_end);
 
 #endif /* SYS_KMODULES_H */
