@@ -502,13 +502,13 @@ def check_positions(address, low):
              if e.name.startswith("sock_") and number_of(e["protocol"]) == 6]
     there, back = moved[0][5], moved[4][5]
     send, recv = "sock_send_length", "sock_recv_length"
-    to, fro = (client, server, low, low), (server, client, low, low)
+    to, reply = (client, server, low, low), (server, client, low, low)
     check_equal(moved, [
         (send, *to, there, 1000, 0),
-        (recv, *fro, there - 600 & 0xffffffff, 400, 0),
-        (recv, *fro, there - 600 & 0xffffffff, 100, 2),
-        (recv, *fro, there, 600, 0),
-        (send, *fro, back, 50, 0),
+        (recv, *reply, there - 600 & 0xffffffff, 400, 0),
+        (recv, *reply, there - 600 & 0xffffffff, 100, 2),
+        (recv, *reply, there, 600, 0),
+        (send, *reply, back, 50, 0),
         (recv, *to, back, 50, 0)], "what was sent and received")
 
 
