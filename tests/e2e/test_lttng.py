@@ -4,17 +4,15 @@
 <lttng/tracepoint.h> of Sonde: the same events, fields, values and levels as in
 LTTng's own trace of the same program, whichever way the probes are linked."""
 
-import contextlib
-import os
 import pathlib
 import re
 import shutil
-import signal
-import subprocess
 
-from sonde import (LIB, ROOT, SONDE, STAGE, check, install, pkg_config,
-                   record_ok, require, run, scratch)
+from sonde import (LIB, ROOT, SONDE, check, install, record_ok, require, run,
+                   scratch)
 from harness import Skip, check_equal, main, test
+from lttng import (THEIRS, compiler, need_their_headers, ours,
+                   recorded_by_lttng, shown)
 
 SOURCES = ROOT / "tests/lttng"
 NEWER = ("every.h", "every_probes.c", "every_points.c", "program.c")
@@ -38,21 +36,6 @@ def place(older=False):
     return to
 
 
-def compiler(*words, cwd):
-    done = run(*words, cwd=cwd)
-    check_equal((done.returncode, done.stderr), (0, ""), " ".join(words))
-
-
-def ours():
-    """Flags for compiling and for linking."""
-    directory, = pkg_config("--variable=lttngdir")
-    if not directory.startswith(str(STAGE)):
-        directory = f"{STAGE}{directory}"
-    return ([f"-I{directory}", *pkg_config("--cflags")],
-            [*pkg_config("--libs"), f"-Wl,-rpath,{LIB}"])
-
-
-THEIRS = ([], ["-llttng-ust", "-ldl"])
 STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wundef", "-Werror", "-O2", "-g", "-I."]
 
 
@@ -76,19 +59,6 @@ def linked(flags, probes="gcc", main_="gcc", older=False):
 
 # ---- what was recorded ----
 
-PAYLOAD = re.compile(r" (?!sonde:|lttng_ust_statedump:)(\w+:\w+): "
-                     r"(?:\{[^{}]*\}, )*(\{.*\})$")
-# Of a text, ours is not a field.
-LENGTH = re.compile(r'\b_(\w+)_length = \d+, (?=\1 = ")')
-
-
-def shown(directory):
-    """Names and payloads as babeltrace2 prints them."""
-    out = run("babeltrace2", directory).stdout.splitlines()
-    found = [PAYLOAD.search(line) for line in out]
-    return [f"{m[1]} {LENGTH.sub('', m[2])}" for m in found if m]
-
-
 def levels(directory):
     where = next(pathlib.Path(directory).rglob("metadata")).parent
     text = run("babeltrace2", "--output-format=ctf-metadata", where).stdout
@@ -96,54 +66,6 @@ def levels(directory):
         r'event \{\s*name = "(every:\w+)";[^{}]*?loglevel = (\d+);', text))
     check(len(found) == 12, f"levels of {sorted(found)}")
     return found
-
-
-@contextlib.contextmanager
-def lttng():
-    """LTTng's session daemon: one that is there, or one of our own."""
-    if not shutil.which("lttng") or not shutil.which("lttng-sessiond"):
-        raise Skip("no LTTng here")
-    home = scratch()
-    os.environ["LTTNG_HOME"] = str(home)
-    if run("lttng", "--no-sessiond", "list").returncode == 0:
-        yield
-        return
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
-    daemon = subprocess.Popen(
-        ["lttng-sessiond", "--no-kernel", "--sig-parent", "--quiet"],
-        preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK,
-                                                  {signal.SIGUSR1}))
-    try:
-        if not signal.sigtimedwait({signal.SIGUSR1}, 60):
-            raise Skip("LTTng's session daemon does not start here")
-        yield
-    finally:
-        daemon.terminate()
-        daemon.wait()
-
-
-def recorded_by_lttng(program):
-    name = f"sonde-{os.getpid()}"
-    directory = scratch() / "lttng"
-    with lttng():
-        def do(*words):
-            done = run("lttng", "--no-sessiond", *words)
-            check_equal(done.returncode, 0, f"{words}: {done.stderr}")
-        do("create", name, "-o", str(directory))
-        do("enable-event", "-u", "-a", "-s", name)
-        do("start", name)
-        done = run(program)
-        check_equal(done.returncode, 0, done.stderr)
-        do("stop", name)
-        do("destroy", name)
-    return directory
-
-
-def need_their_headers():
-    if not shutil.which("lttng") or run(
-            "gcc", "-E", "-include", "lttng/tracepoint.h", "-xc",
-            "/dev/null").returncode:
-        raise Skip("no liblttng-ust-dev here")
 
 
 EVENTS = 17  # that program.c traces
@@ -267,6 +189,29 @@ def arguments_are_evaluated_only_while_somebody_records():
     done = run(SONDE, "record", "-q", "-e", "every:ten", "-o",
                scratch() / "t", "--", program)
     check_equal(done.stdout, "1 arguments evaluated\n", "one event")
+
+
+FORGETFUL = r"""
+#include <lttng/tracepoint.h>
+int main(int argc, char **argv)
+{
+	assert(argc);
+	puts(strchr(argv[0], '/'));
+	close(-1);
+	return dlsym(NULL, "no such") || le32toh(1) != 1 ? EXIT_FAILURE : 0;
+}
+"""
+
+
+@test
+def programs_may_forget_what_comes_with_lttngs_header():
+    need_their_headers()
+    install()
+    cwd = scratch()
+    (cwd / "forgetful.c").write_text(FORGETFUL)
+    for flags in THEIRS, ours():
+        compiler("gcc", *STRICT, *flags[0], "-c", "forgetful.c", "-o",
+                 "forgetful.o", cwd=cwd)
 
 
 # ---- examples ----

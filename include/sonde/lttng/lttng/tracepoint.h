@@ -21,6 +21,15 @@
 
 #pragma GCC system_header
 
+/* Not for what is here: programs forget to include what comes with LTTng's. */
+#include <assert.h>
+#include <dlfcn.h>
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include <sonde/lttng/detail/point.h>
 
 /* syslog's levels and LTTng's below them, in both names. */
