@@ -12,6 +12,7 @@
 #include "analysis/reports/transfers.h"
 #include "base/grow.h"
 #include "random.h"
+#include "reader_traces.h"
 
 #define SEED  20261129u
 #define S     INT64_C(1000000000)
@@ -157,6 +158,103 @@ static void a_byte_that_two_calls_sent_is_of_nobody(void **unused)
 	sonde_transfers_fini(&transfers);
 }
 
+/* ---- reading ---- */
+
+#define CPUS    2
+#define THREADS 5
+#define CALLS   400
+
+/* clang-format off */
+static const char metadata_end[] =
+	MADE_CLOCK
+	MADE_STREAM_CLASS("	event.context := struct { u32 tid; u32 pid; };\n")
+	MADE_EVENT("syscall_entry_sendto", 0, "u32 fd;")
+	MADE_EVENT("syscall_exit_sendto", 1, "i32 ret;")
+	MADE_EVENT("sock_send_length", 2,
+	      "u32 protocol; i32 ret; u32 flags; u32 position; u32 sport;"
+	      "u32 dport; u64 saddr_high; u64 saddr_low; u64 daddr_high;"
+	      "u64 daddr_low;");
+/* clang-format on */
+
+static struct made *begin_event(struct made_cpu *cpu, uint64_t now, uint16_t id,
+				uint32_t tid)
+{
+	struct made *file = made_cpu_event(cpu, now, id);
+
+	made_u32(file, tid);
+	made_u32(file, 1);
+	return file;
+}
+
+static void put_sent(struct made_cpu *cpu, uint64_t now, uint32_t tid,
+		     uint32_t position)
+{
+	struct made *file = begin_event(cpu, now, 2, tid);
+	const uint32_t numbers[] = { 6, 1, 0, position, 40000, 80 };
+
+	for (size_t i = 0; i < 6; i++)
+		made_u32(file, numbers[i]);
+	for (uint64_t i = 0; i < 4; i++)
+		made_u64(file, i);
+}
+
+/* Each thread is in a call, or in none; some send nothing in it, some send in
+ * none. What is sent says by its position which call it was of. */
+static struct sonde_trace *make_calls(int64_t *call_ns)
+{
+	struct made_cpu cpus[CPUS];
+	bool is_in[THREADS] = { false };
+	int64_t since_ns[THREADS];
+	uint64_t now = 1000;
+
+	made_cpus_begin(cpus, CPUS);
+	for (size_t i = 0; i < THREADS; i++)
+		since_ns[i] = SONDE_TIME_MIN;
+	for (uint32_t i = 0; i < CALLS; i++) {
+		uint32_t k = (uint32_t)random_below(&state, THREADS);
+		struct made_cpu *cpu = &cpus[random_below(&state, CPUS)];
+
+		now += 1 + random_below(&state, 50);
+		call_ns[i] = INT64_MAX; /* it sends nothing */
+		if (random_below(&state, 2)) {
+			put_sent(cpu, now, 100 + k, i);
+			call_ns[i] = since_ns[k];
+			continue;
+		}
+		is_in[k] = !is_in[k];
+		since_ns[k] = is_in[k] ? (int64_t)now : SONDE_TIME_MIN;
+		made_u32(begin_event(cpu, now, !is_in[k], 100 + k), 3);
+	}
+	return made_cpus_open(cpus, CPUS, now, metadata_end);
+}
+
+static void a_transfer_is_of_the_call_that_its_thread_is_in(void **unused)
+{
+	int64_t call_ns[CALLS];
+	struct sonde_trace *trace = make_calls(call_ns);
+	size_t expected = 0;
+
+	(void)unused;
+	for (size_t i = 0; i < CALLS; i++)
+		expected += call_ns[i] != INT64_MAX;
+	assert_true(expected > CALLS / 4);
+	for (uint64_t slice = 0; slice < 3; slice++) {
+		struct sonde_map_options options;
+		struct sonde_transfers transfers;
+
+		sonde_map_options_init(&options);
+		options.slice_bytes = slice * 400; /* 0: one slice */
+		assert_int_equal(
+			sonde_transfers_read(trace, &options, &transfers), 0);
+		assert_int_equal(transfers.nr, expected);
+		for (size_t i = 0; i < transfers.nr; i++)
+			assert_int_equal(transfers.at[i].call_ns,
+					 call_ns[transfers.at[i].position]);
+		sonde_transfers_fini(&transfers);
+	}
+	sonde_trace_close(trace);
+}
+
 /* ---- clocks ---- */
 
 #define MACHINES 4
@@ -267,6 +365,8 @@ int main(void)
 		cmocka_unit_test(a_byte_is_of_the_one_that_sent_it),
 		cmocka_unit_test(what_several_sent_is_of_nobody),
 		cmocka_unit_test(a_byte_that_two_calls_sent_is_of_nobody),
+		cmocka_unit_test(
+			a_transfer_is_of_the_call_that_its_thread_is_in),
 		cmocka_unit_test(clocks_of_a_chain_are_within_their_bound),
 		cmocka_unit_test(times_that_cannot_be_give_no_clock),
 	};
