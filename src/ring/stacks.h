@@ -71,7 +71,7 @@
 #define SONDE_STACKS_PROBES        64u
 #define SONDE_STACKS_CACHE         4096u
 #define SONDE_STACKS_MEMOS         1024u
-#define SONDE_STACKS_WORDS         38u /* of a walk that is memorized */
+#define SONDE_STACKS_WORDS         36u /* of a walk that is memorized */
 #define SONDE_STACKS_TABLES        (32u << 20)
 #define SONDE_STACKS_MAIN_SPAN     (64ull << 20)
 /* Of a stack's number, in a record. */
@@ -155,9 +155,9 @@ struct sonde_stacks_memo {
 	uint16_t is_exact, needs_fp;
 	uint32_t nr;
 	uint16_t at[SONDE_STACKS_WORDS];
-	uint16_t unused[6];
+	uint16_t unused[8];
 	uint64_t words[SONDE_STACKS_WORDS];
-	uint64_t reserved[10];
+	uint64_t reserved[12];
 };
 
 _Static_assert(offsetof(struct sonde_stacks_memo, words) == 128,
@@ -218,7 +218,25 @@ struct sonde_stacks_from {
 	uint64_t sp; /* after that */
 	uint64_t fp;
 	bool is_exact;
+	/* Which memo is likely its, in one of the process's own; any number.
+	 * It is written, too. NULL: nothing is guessed. */
+	uint16_t *guess;
 };
+
+/*
+ * Guesses: programs do what they did before, so a walk that begins where another
+ * did, after the same stack in the thread, is likely to find what that one found.
+ */
+#define SONDE_STACKS_GUESSES 1024u
+
+static inline uint32_t sonde_stacks_guess(const struct sonde_stacks_from *from,
+					  uint32_t number_before)
+{
+	uint64_t hash =
+		from->pc ^ from->sp << 16 ^ (uint64_t)number_before << 40;
+
+	return (uint32_t)(hash * UINT64_C(0x9e3779b97f4a7c15) >> 54);
+}
 
 /* Of a function's __builtin_frame_address(0): where it was called. */
 static inline struct sonde_stacks_from

@@ -205,41 +205,64 @@ static inline uint32_t stacked_prefix(const struct sonde_slot *slot,
 	return size;
 }
 
+/* Guesses of the process, of all its threads (stacks.h), and the thread's last
+ * stack. */
+static uint16_t stack_guesses[SONDE_STACKS_GUESSES];
+static __thread uint32_t stack_before
+	__attribute__((tls_model("initial-exec")));
+
 /*
  * An event that slot 0 alone records, with call stacks: a record of the fast
  * path, whose payload begins with the stack's number and contexts. False: it is to be
- * made in another way.
+ * made in another way. READ_AT_ONCE bytes of `data` may be read, however few the
+ * payload has. `from` is made in its place: a copy would be loaded before its stores
+ * are done, which costs as much as to find the stack.
  */
-static inline bool emit_stacked(uint32_t state, const void *data, uint64_t inc,
-				const void *frame)
+__attribute__((noinline)) static bool record_stacked(uint32_t state,
+						     const void *data,
+						     uint64_t inc,
+						     const void *frame)
 {
-	const struct sonde_slot *slot;
-	struct sonde_stacks_from from;
-	struct sonde_emitter where;
+	const struct sonde_slot *slot =
+		(const void *)(sonde_arena + SONDE_SLOTS_OFF);
+	struct sonde_stacks_from from = sonde_stacks_from_frame(frame);
+	uint32_t size = payload_size(inc);
 	unsigned char bytes[STACKED_BYTES + READ_AT_ONCE];
+	struct sonde_emitter where;
 	uint32_t number;
 	uint32_t before;
 	uint32_t id;
 
-	if (!(state & SONDE_STATE_STACKED) ||
-	    payload_size(inc) > STACKED_BYTES - SONDE_STACK_BYTES)
-		return false;
-	slot = (const void *)(sonde_arena + SONDE_SLOTS_OFF);
 	sonde_reach_look(&where);
 	id = sonde_load_relaxed(&slot->ids[emit_index(state)]);
-	if (!id || sonde_slot_end(slot) > where.mapped)
+	if (!id || sonde_slot_end(slot) > where.mapped ||
+	    size > STACKED_BYTES - SONDE_STACK_BYTES)
 		return false;
-	from = sonde_stacks_from_frame(frame);
+	from.guess = &stack_guesses[sonde_stacks_guess(&from, stack_before)];
 	number = sonde_stacks_number((void *)(where.rings + slot->stacks_off),
 				     &from);
+	/* A signal handler's events may write it at any time. */
+	stack_before = number;
 	memcpy(bytes, &number, sizeof(number));
-	before = stacked_prefix(slot, bytes, STACKED_BYTES - payload_size(inc));
+	before = stacked_prefix(slot, bytes, STACKED_BYTES - size);
 	if (!before)
 		return false;
-	memcpy(bytes + before, data, payload_size(inc));
+	memcpy(bytes + before, data, READ_AT_ONCE);
+	if (size > READ_AT_ONCE)
+		memcpy(bytes + before, data, size);
 	sonde_emit_block(id, bytes,
 			 inc + ((uint64_t)before << SONDE_W_REST_SHIFT));
 	return true;
+}
+
+__attribute__((noinline)) static bool record_stacked_word(uint32_t state,
+							  uint64_t value,
+							  uint64_t inc,
+							  const void *frame)
+{
+	const uint64_t words[READ_AT_ONCE / sizeof(value) + 1] = { value };
+
+	return record_stacked(state, word_bytes(words, inc), inc, frame);
 }
 
 __attribute__((noinline)) static void
@@ -340,7 +363,8 @@ void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
 {
 	const void *frame = __builtin_frame_address(0);
 
-	if (!emit_stacked(state, data, inc, frame) &&
+	if (!(state & SONDE_STATE_STACKED &&
+	      record_stacked(state, data, inc, frame)) &&
 	    !emit_is_done(state, data))
 		emit_block(state, data, inc, frame);
 }
@@ -363,10 +387,10 @@ __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
 void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
 {
 	const void *frame = __builtin_frame_address(0);
-	const void *bytes = word_bytes(&value, inc);
 
-	if (!emit_stacked(state, bytes, inc, frame) &&
-	    !emit_is_done(state, bytes))
+	if (!(state & SONDE_STATE_STACKED &&
+	      record_stacked_word(state, value, inc, frame)) &&
+	    !emit_is_done(state, word_bytes(&value, inc)))
 		emit_word(state, value, inc, frame);
 }
 

@@ -425,6 +425,97 @@ static void a_memo_reads_nothing_beyond_the_stack(void **state)
 	assert_true(is_recalled(0x1000, 0, address_of(4)));
 }
 
+/* In memos of all lengths, which are compared by fours. */
+static void each_word_that_was_read_matters(void **state)
+{
+	static const struct sonde_stacks_row rows[] = {
+		{ 0x000, SONDE_UNWIND_CALL_RULE(0, 0, 2) },
+		{ 0x800, SONDE_UNWIND_END },
+	};
+
+	(void)state;
+	put_rows(rows, 2);
+	for (uint32_t nr = 1; nr <= DEPTH; nr++) {
+		for (uint32_t i = 0; i < nr; i++)
+			stack[2 * i + 1] = CODE + 0x100 + 0x10 * nr;
+		stack[2 * nr - 1] = CODE + 0x900;
+		assert_true(number_from(CODE + 0x10, 0, 0));
+		for (uint32_t i = 0; i < nr; i++) {
+			stack[2 * i + 1]++;
+			assert_false(is_recalled(CODE + 0x10, 0, 0));
+			stack[2 * i + 1]--;
+			assert_true(is_recalled(CODE + 0x10, 0, 0));
+		}
+	}
+	/* Seven: four of where they go on, three frame pointers. */
+	for (uint32_t i = 0; i < 20; i += 5)
+		put_frame(i, address_of(i + 5), 0x1000 + i);
+	assert_true(number_from(0x2000, 0, address_of(0)));
+	for (uint32_t i = 0; i < 20; i += i % 5 ? 4 : 1) {
+		stack[i] += 8;
+		assert_int_equal(is_recalled(0x2000, 0, address_of(0)),
+				 i == 15);
+		stack[i] -= 8;
+		assert_true(is_recalled(0x2000, 0, address_of(0)));
+	}
+}
+
+static uint32_t number_guessed(uint64_t fp, uint16_t *guess)
+{
+	const struct sonde_stacks_from from = {
+		.pc = 0x1000,
+		.sp = address_of(0),
+		.fp = fp,
+		.guess = guess,
+	};
+
+	return sonde_stacks_recall(stacks, &from);
+}
+
+static void a_guess_finds_no_other_stack(void **state)
+{
+	static const uint16_t guesses[] = { 0, 1, 1023, 1024, 65535 };
+	uint64_t fp = address_of(4);
+	uint16_t first = 0;
+	uint16_t second = 0;
+	uint16_t guess;
+
+	(void)state;
+	put_frame(4, address_of(10), 0x2000);
+	put_frame(10, 0, 0x3000);
+	assert_int_equal(number_from(0x1000, 0, fp), 1);
+	assert_int_equal(number_guessed(fp, &first), 1);
+	put_frame(10, 0, 0x3001);
+	guess = first;
+	assert_int_equal(number_guessed(fp, &guess), 0);
+	assert_int_equal(number_from(0x1000, 0, fp), 2);
+	assert_int_equal(number_guessed(fp, &second), 2);
+	assert_int_not_equal(first, second);
+	guess = first;
+	assert_int_equal(number_guessed(fp, &guess), 2);
+	assert_int_equal(guess, second);
+	for (size_t i = 0; i < sizeof(guesses) / sizeof(*guesses); i++) {
+		guess = guesses[i];
+		assert_int_equal(number_guessed(fp, &guess), 2);
+	}
+}
+
+static void a_good_guess_asks_no_rule(void **state)
+{
+	uint64_t fp = address_of(4);
+	uint16_t guess = 0;
+
+	(void)state;
+	put_frame(4, address_of(10), 0x2000);
+	put_frame(10, 0, 0x3000);
+	assert_int_equal(number_from(0x1000, 0, fp), 1);
+	assert_int_equal(number_guessed(fp, &guess), 1);
+	/* By this one it would be elsewhere. */
+	*sonde_stacks_cached(stacks, 0x1000) = UINT64_C(0x1000) << 16 | 2u << 1;
+	assert_int_equal(number_guessed(fp, NULL), 0);
+	assert_int_equal(number_guessed(fp, &guess), 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -444,6 +535,9 @@ int main(void)
 		TEST(walks_with_other_callers_do_not_displace_one_another),
 		TEST(a_rule_in_the_cache_leads_nowhere_off_the_stack),
 		TEST(a_memo_reads_nothing_beyond_the_stack),
+		TEST(each_word_that_was_read_matters),
+		TEST(a_guess_finds_no_other_stack),
+		TEST(a_good_guess_asks_no_rule),
 		TEST(a_stack_is_kept_once),
 		TEST(what_finds_no_room_is_counted),
 	};
