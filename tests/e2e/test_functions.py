@@ -227,8 +227,17 @@ def an_event_takes_8_bytes():
 
 @test
 def an_address_is_whole_near_the_program_near_its_libraries_and_elsewhere():
+    check_addresses("--functions")
+
+
+@test
+def so_is_one_with_a_stack():
+    check_addresses("--functions", "--stack")
+
+
+def check_addresses(*options):
     program = build(NEAR_AND_FAR, "-D_GNU_SOURCE", "-ldl")
-    recording = record(program, options=["--functions"])
+    recording = record(program, options=options)
     check_equal(recording.status, 0, recording.err)
     expected = [int(line) for line in recording.out.split()
                 for _ in range(2)]
@@ -240,7 +249,7 @@ def an_address_is_whole_near_the_program_near_its_libraries_and_elsewhere():
     check_equal([isinstance(addr, tuple) for addr in addrs[::2]],
                 [True, True, False, False, True, True, False, False, False,
                  False], "as numbers")
-    done = run(SONDE, "print", "-f", f"addr == {expected[0]} || "
+    done = run(SONDE, "print", "--json", "-f", f"addr == {expected[0]} || "
                f"addr == {expected[4]}", recording.dir)
     check_equal(len(done.stdout.splitlines()), 4, "by a condition")
 

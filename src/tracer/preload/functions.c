@@ -39,7 +39,7 @@
 #include <sys/auxv.h>
 
 #include "clock/clock.h"
-#include "ring/layout.h"
+#include "ring/control.h"
 #include "ring/shadow.h"
 #include "tracer/preload/hooks.h"
 #include "types/origins.h"
@@ -207,8 +207,9 @@ static inline bool emit_near(const struct sonde_site *site,
 	uint32_t state = sonde_load_relaxed(sonde_load_relaxed(&site->state));
 	uint32_t number;
 
-	/* An id, so for slot 0 alone and whole; 0 is none. */
-	if (state - 1 >= SONDE_LARGE_ESCAPE - 1 ||
+	/* An id (0 is none), or one with stacks: for slot 0 alone, and all. */
+	if ((state - 1 >= SONDE_LARGE_ESCAPE - 1 &&
+	     !(state & SONDE_STATE_STACKED)) ||
 	    !sonde_origins_number(&origins, (uintptr_t)function, &number))
 		return false;
 	sonde_emit_word(state, number, SONDE_INC(sizeof(number)));
