@@ -539,6 +539,43 @@ def latencies_and_tables_are_those_of_reports():
 
 
 @test
+def sums_by_lock_and_wakeup_are_those_of_the_reports():
+    lock = [("mutex", 64, 8), ("caller", 64, 8)]
+    locks = Handmade(Layout(
+        header=[("id", 16, 8), ("time", 64, 8)],
+        context=[("tid", 32, 8), ("pid", 32, 8)],
+        events={"lock:mutex_wait": lock, "lock:mutex_unlock": lock,
+                "lock:mutex_lock": lock + [("result", 32, 8)]}))
+    with locks.stream("program", cpu=0) as stream:
+        with stream.packet(0, 1000, discarded=0):
+            for at, tid, what in ((5, 41, "wait"), (10, 41, "lock"),
+                                  (30, 42, "wait"), (90, 41, "unlock"),
+                                  (90, 42, "lock"), (120, 42, "unlock")):
+                stream.event("lock:mutex_" + what, at, {"tid": tid, "pid": 41},
+                             mutex=0x4711, caller=1,
+                             **({"result": 0} if what == "lock" else {}))
+    for trace, by, report, table, columns in (
+            (locks.dir, "lock", "locks", "locks", ("acquired", "waited")),
+            (Machine(24, 900).write(), "wake-up", "sched", "threads",
+             ("tid", "wakeups"))):
+        wanted = json.loads(run(SONDE, "report", report, "--json",
+                                trace).stdout)[table]
+        check(wanted, f"nothing to compare by {by}")
+        with view(trace) as server:
+            server.ready()
+            got = server.ask("statistics", by=urllib.parse.quote(by))
+            refused = server.refused("statistics", by="nothing")
+        names = [column["name"] for column in got["columns"]]
+        check(all(column["unit"] == "id" for column in got["columns"]
+                  if column["name"] == "tid"), "a thread is no quantity")
+        check_equal([[row[names.index(name)] for name in columns]
+                     for row in got["rows"]],
+                    [[line[name] for name in columns] for line in wanted], by)
+        check_equal((refused[0], "wake-up" in refused[1]["error"]), (400, True),
+                    f"{refused}")
+
+
+@test
 def pairs_of_any_name_are_told_as_conditions_that_find_them():
     stems = "odd[1]:wait*?", "plain:work", "back\\\\slash:x"
     events = {f"{stem}_{end}": [] for stem in stems for end in ("begin", "end")}

@@ -318,6 +318,19 @@ made("a filter's names of events and fields are offered, and taken by keys or th
   equal(await offered(page), [], "text of another kind");
 });
 
+made("the words that are offered don't hide what is written", async (page) => {
+  await page.setViewportSize({ width: 1280, height: 400 });
+  await page.focus("#event-filter");
+  await until(page, () => window.sonde.events.complete.classes.length);
+  await page.keyboard.type('event == "');
+  await page.waitForSelector("#event-filter-words li");
+  const [list, input] = await page.evaluate(() => ["event-filter-words", "event-filter"].map((id) => {
+    const { top, bottom } = document.getElementById(id).getBoundingClientRect();
+    return { top, bottom };
+  }));
+  check(list.bottom <= input.top || list.top >= input.bottom, JSON.stringify([list, input]));
+});
+
 made("Enter is the filter's while nothing of the list is chosen", async (page) => {
   await page.focus("#event-filter");
   await until(page, () => window.sonde.events.complete.classes.length);

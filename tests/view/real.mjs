@@ -257,6 +257,23 @@ real("what a program begins and ends can be chosen, each is in the drawing, and 
   equal((await cells()).length, 2, "the drawing stays");
 });
 
+real("the waits of a selection are summed up by lock", LOCKING, async (page) => {
+  await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 20_000_000 } }));
+  await page.click("#tab-statistics");
+  await page.selectOption("#by", "lock");
+  const cell = (name) => page.evaluate((wanted) => {
+    const { columns } = window.sonde.statistics.table.answer;
+    return document.querySelector("#statistics tbody tr")
+      ?.children[columns.findIndex((column) => column.name === wanted)].textContent;
+  }, name);
+  await until(page, () => window.sonde.statistics.table.answer.columns.some(({ name }) => name === "acquired"));
+  equal([await cell("acquired"), await cell("waited"), await cell("max")], ["1", "1", "5 ms"], "of the first 20 ms");
+  equal([await cell("waited_share"), await page.textContent("#statistics thead")]
+    .map((text) => /^[\d.]+ %$|waited share.*p99\.9/.test(text)), [true, true], "units and heads");
+  await page.selectOption("#by", "interrupt");
+  await until(page, () => document.querySelector("#statistics-note").textContent.includes("interrupts"));
+});
+
 real("the flame graph of a selection is that of sonde flame", PROGRAM, async (page) => {
   await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 95_000_000 } }));
   await page.click("#tab-flame");

@@ -14,6 +14,7 @@
 #include "analysis/reports/reports.h"
 #include "base/json.h"
 #include "base/port.h"
+#include "reader/names/names.h"
 #include "reader/reader.h"
 #include "view/http/parts.h"
 #include "view/text/json.h"
@@ -81,6 +82,9 @@ int sonde_view_run_report(struct sonde_view *view,
 				      "'sonde report %s'",
 				      name);
 	args.limit = limit;
+	args.names = err ? NULL : sonde_names_new(view->trace);
+	if (!err && !args.names)
+		err = sonde_view_fail(error, -ENOMEM, "no memory for names");
 	if (!err) {
 		err = sonde_analysis_run(analysis, &args, ret_report);
 		if (err)
@@ -89,6 +93,7 @@ int sonde_view_run_report(struct sonde_view *view,
 						      args.error :
 						      strerrordesc_np(-err));
 	}
+	sonde_names_free(args.names);
 	sonde_filter_free(filter);
 	return err;
 }
@@ -127,9 +132,12 @@ void sonde_view_put_table(struct sonde_json *json,
 	for (size_t i = 0; i < table->nr_columns; i++) {
 		sonde_json_open(json, NULL, '{');
 		sonde_json_put_text(json, "name", table->columns[i].key);
+		/* numbers of threads and such: no quantities */
 		sonde_json_put_text(
 			json, "unit",
-			sonde_show_json_unit(table->columns[i].cell));
+			table->columns[i].cell == SONDE_CELL_INT ?
+				"id" :
+				sonde_show_json_unit(table->columns[i].cell));
 		sonde_json_close(json, '}');
 	}
 	sonde_json_close(json, ']');
@@ -145,27 +153,47 @@ void sonde_view_put_table(struct sonde_json *json,
 	sonde_json_close(json, '}');
 }
 
+/* Tables of reports, by what their lines are. */
+static const struct {
+	const char *by, *report, *section;
+} tables[] = {
+	{ "event", "top", "top" },
+	{ "syscall", "syscalls", "calls" },
+	{ "lock", "locks", "locks" },
+	{ "function", "functions", "functions" },
+	{ "wake-up", "sched", "threads" },
+	{ "interrupt", "irq", "irqs" },
+	{ "soft interrupt", "irq", "softirqs" },
+};
+
 int sonde_view_answer_table(struct sonde_view *view,
 			    const struct sonde_view_request *request, FILE *to,
 			    struct sonde_view_error *error)
 {
 	const char *by = sonde_view_request_text(request, "by");
-	bool of_calls = by && !strcmp(by, "syscall");
-	const char *name = of_calls ? "syscalls" : "top";
-	const char *key = of_calls ? "calls" : "top";
 	struct sonde_json json = sonde_view_json(to);
 	struct sonde_section section;
 	struct sonde_report *report;
+	size_t table = 0;
 	size_t i = 0;
 	bool found;
-	int err = sonde_view_run_report(view, request, name, TABLE_ROWS,
-					&report, error);
+	int err;
 
+	while (table < SONDE_ARRAY_SIZE(tables) &&
+	       (!by || strcmp(by, tables[table].by) != 0))
+		table++;
+	if (table == SONDE_ARRAY_SIZE(tables))
+		return sonde_view_fail(error, -EINVAL,
+				       "by: thread, state, event, syscall, "
+				       "lock, function, wake-up, interrupt or "
+				       "soft interrupt");
+	err = sonde_view_run_report(view, request, tables[table].report,
+				    TABLE_ROWS, &report, error);
 	if (err)
 		return err;
 	while ((found = sonde_report_section(report, i++, &section)) &&
 	       (section.kind != SONDE_SECTION_TABLE ||
-		strcmp(section.key, key) != 0))
+		strcmp(section.key, tables[table].section) != 0))
 		;
 	if (!found)
 		section = (struct sonde_section){ .nr_rows = 0 };

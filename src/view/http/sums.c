@@ -112,11 +112,8 @@ int sonde_view_answer_statistics(struct sonde_view *view,
 
 	if (err)
 		return err;
-	if (by && (!strcmp(by, "event") || !strcmp(by, "syscall")))
-		return sonde_view_answer_table(view, request, to, error);
 	if (by && strcmp(by, "thread") != 0 && strcmp(by, "state") != 0)
-		return sonde_view_fail(error, -EINVAL,
-				       "by: thread, state, event or syscall");
+		return sonde_view_answer_table(view, request, to, error);
 	sonde_json_open(&json, NULL, '{');
 	rows = sonde_view_index_lock(view->index);
 	if (by && !strcmp(by, "state"))

@@ -90,10 +90,11 @@ export class Complete {
   }
 
   show(open) {
-    const { left, bottom } = this.input.getBoundingClientRect();
+    const { left, top, bottom } = this.input.getBoundingClientRect();
     this.list.hidden = !open;
+    const height = this.list.offsetHeight;
     this.list.style.left = `${left}px`;
-    this.list.style.top = `${Math.min(bottom + 2, innerHeight - this.list.offsetHeight - 2)}px`;
+    this.list.style.top = `${bottom + 2 + height <= innerHeight ? bottom + 2 : Math.max(0, top - 2 - height)}px`;
     this.input.setAttribute("aria-expanded", String(open));
     this.choose(-1);
   }

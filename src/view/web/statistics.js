@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 // statistics.js - sums of the selection, or of what is seen while nothing is
-// selected: by thread, state, event or system call; to keep as CSV or JSON.
+// selected: by thread, state, event and what reports sum up; to keep as CSV or JSON.
 import { element } from "./paint.js";
 import { Latest } from "./server.js";
 import { keeps, Table } from "./table.js";
 import { duration } from "./time.js";
+
+/** Those of reports, which read the events and so may be filtered. */
+const REPORTS = ["syscall", "lock", "function", "wake-up", "interrupt", "soft interrupt"];
 
 export class Statistics {
   constructor(place, view, server) {
     this.view = view;
     this.question = new Latest(server, "statistics", 200);
     this.by = element("select", { title: "What a line is", id: "by" });
-    for (const name of ["thread", "state", "event", "syscall"])
+    for (const name of ["thread", "state", "event", ...REPORTS])
       this.by.append(element("option", { value: name, textContent: `by ${name}` }));
     this.by.addEventListener("change", () => view.set({ by: this.by.value }));
     this.note = element("span", { className: "faint grow", id: "statistics-note" });
@@ -40,7 +43,7 @@ export class Statistics {
       return;
     const { from, to } = this.view.select ?? this.view;
     const span = { from: Math.round(from), to: Math.round(to) };
-    const filtered = ["event", "syscall"].includes(this.view.by) && this.view.filter;
+    const filtered = ["event", ...REPORTS].includes(this.view.by) && this.view.filter;
     const note = `${this.view.select ? "selection" : "what is seen"}: ` +
       duration(span.to - span.from) + (filtered ? `, of ${this.view.filter}` : "");
     this.question.ask({ ...span, by: this.view.by, filter: filtered || "" }, (answer) => {

@@ -52,7 +52,14 @@ function shown(value, unit) {
     return String(value);
   if (unit === "share")
     return `${(value * 100).toFixed(1)} %`;
+  if (unit === "percent")
+    return `${value.toFixed(1)} %`;
   return value.toLocaleString("en").replaceAll(",", " ");
+}
+
+/** What a key is called: "p99_9" is "p99.9", "waited_share" has a blank. */
+function headOf(key) {
+  return key.replace(/^p(\d+)_(\d+)$/, "p$1.$2").replaceAll("_", " ");
 }
 
 function compare(a, b) {
@@ -94,7 +101,7 @@ export class Table {
       rows.sort((a, b) => compare(a[this.by], b[this.by]) * (this.down ? -1 : 1));
     const head = element("tr");
     columns.forEach(({ name }, at) => {
-      const button = element("button", { textContent: name +
+      const button = element("button", { textContent: headOf(name) +
         (at === this.by ? this.down ? " ↓" : " ↑" : "") });
       button.addEventListener("click", () => this.sort(at));
       head.append(element("th", { scope: "col" }, button));
