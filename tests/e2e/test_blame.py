@@ -47,6 +47,23 @@ def blame_names_the_lock_the_holder_and_the_file():
 
 
 @test
+def a_call_that_waits_for_a_cpu_is_not_said_to_wait_for_its_file():
+    trace = write_trace([
+        process(811), process(812), process(SERVER),
+        (0, 0, 0, "lttng_statedump_file_descriptor",
+         {"pid": SERVER, "fd": 5, "filename": "/var/tmp/data"}),
+        switch(100, 0, 0, 811),
+        entry(1200, 0, 811, "read", fd=5, count=4096),
+        switch(1300, 0, 811, 812), waking(1400, 0, 811, 812),
+        switch(53200, 0, 812, 811), exit_(53250, 0, 811, "read", 4096),
+        switch(60000, 0, 811, 0)], request(1000, 53300))
+    got = report(trace, "blame", *SPAN)
+    check_equal(got["notes"][0].split(" on: ")[1],
+                "52.0 ms (100 %) of that in read() of /var/tmp/data, most of it "
+                "waiting for a CPU.", "the answer")
+
+
+@test
 def a_lock_has_the_name_of_the_variable_that_is_there():
     """In .bss, behind what is mapped of the file, and in .data; by an address
     inside the variable; only if the file is the one that was recorded."""

@@ -153,6 +153,10 @@ say_most(struct answer *answer, const struct sonde_blame_node *activity)
 		sonde_text_add(&answer->text, "in %s",
 			       sonde_cause_text(causes, cause, text,
 						sizeof(text)));
+		if (state && (state->state == SONDE_STATE_READY ||
+			      state->state == SONDE_STATE_PREEMPTED))
+			sonde_text_add(&answer->text, ", most of it %s",
+				       sonde_blame_state_text(state->state));
 		if (!blocked || (cause->path && cause->path[0] == '/'))
 			return NULL;
 		say_waker(answer, cause, &state->waker, 0);
