@@ -25,6 +25,8 @@
 
 #define NAME_ROOM 64u
 #define PATH_ROOM 512u
+/* Of one section: where no other is known to follow. */
+#define EXTENT_MAX (UINT64_C(1) << 20)
 
 static const char *const module_places[] = {
 	"/usr/lib/debug/lib/modules/",
@@ -64,7 +66,7 @@ bool sonde_kmodule_extent(const char *module, const char *section,
 			  uint64_t *ret_begin, uint64_t *ret_end)
 {
 	uint64_t begin = sonde_kmodule_section(module, section);
-	uint64_t end = 0;
+	uint64_t end = begin + EXTENT_MAX;
 	char path[NAME_ROOM + 32];
 	const struct dirent *entry;
 	DIR *dir;
@@ -75,16 +77,14 @@ bool sonde_kmodule_extent(const char *module, const char *section,
 	while (dir && (entry = readdir(dir))) {
 		uint64_t other = sonde_kmodule_section(module, entry->d_name);
 
-		if (other > begin && (!end || other < end))
+		if (other > begin && other < end)
 			end = other;
 	}
 	if (dir)
 		(void)closedir(dir);
-	if (!end)
-		return false;
 	*ret_begin = begin;
 	*ret_end = end;
-	return true;
+	return begin;
 }
 
 int sonde_kmodules_loaded(bool (*visit)(void *ctx, const char *name), void *ctx)

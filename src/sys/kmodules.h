@@ -23,8 +23,8 @@ int sonde_kmodules_loaded(bool (*visit)(void *ctx, const char *name),
 			  void *ctx);
 /* Where a section is; 0: it isn't loaded, or this user isn't told. */
 uint64_t sonde_kmodule_section(const char *module, const char *section);
-/* And where it has ended at the latest: where the next one begins. False: one of
- * both isn't known. */
+/* And where it has ended at the latest: where the next one begins, or a MiB on.
+ * False: it isn't known. */
 bool sonde_kmodule_extent(const char *module, const char *section,
 			  uint64_t *ret_begin, uint64_t *ret_end);
 
