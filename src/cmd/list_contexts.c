@@ -22,8 +22,7 @@ static const char notes[] =
 	"cpu_time, perf_thread_page_faults,\nperf_thread_major_faults and "
 	"perf_thread_context_switches. System calls are made where\nthe event "
 	"is, and only if they are asked for by name: one gives all that is "
-	"counted.\nPriorities (prio, nice, policy) are fields of the kernel's "
-	"sched:* events.\n";
+	"counted.\n";
 
 static const char *context_cost(const struct sonde_session_context *context)
 {

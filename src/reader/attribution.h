@@ -32,6 +32,10 @@ struct sonde_attributor {
 	/* The control group's path; `event` says when. */
 	const char *(*cgroup)(const struct sonde_attribution *attribution,
 			      const struct sonde_event *event, int32_t pid);
+	/* How the thread was scheduled; `event` says when. */
+	const struct sonde_event_schedule *(*schedule)(
+		const struct sonde_attribution *attribution,
+		const struct sonde_event *event, int32_t tid);
 	const char *(*name)(const struct sonde_attribution *attribution,
 			    const struct sonde_event *event, int32_t tid);
 };

@@ -260,6 +260,16 @@ int32_t sonde_event_ppid(const struct sonde_event *event);
 int sonde_event_cgroup(const struct sonde_event *event,
 		       struct sonde_value *ret_value);
 
+/* How a thread is scheduled. */
+struct sonde_event_schedule {
+	int32_t prio;       /* as the kernel's events have it */
+	int32_t nice;       /* of those that have no better policy */
+	const char *policy; /* "other", "fifo" ...; a constant */
+};
+/* The event's thread; NULL: it isn't known. */
+const struct sonde_event_schedule *
+sonde_event_schedule(const struct sonde_event *event);
+
 /* The field that is the scope's i-th member, whatever it is called. -ENOENT,
  * -EINVAL. */
 int sonde_event_class_member(const struct sonde_event_class *cls,

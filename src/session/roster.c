@@ -21,6 +21,7 @@
 
 #define NAME_ID     1
 #define PROCESS_ID  2
+#define SCHEDULE_ID 3
 #define NAME_BYTES  16
 #define GROUP_BYTES 256
 #define HEAD_BYTES  14 /* the largest: escape, id and time */
@@ -29,6 +30,8 @@ struct named {
 	int32_t tid, pid;
 	char name[NAME_BYTES];
 	uint64_t seen; /* when it was last called so */
+	bool is_scheduled;
+	struct sonde_proc_schedule schedule;
 };
 
 /* Where a process comes from. */
@@ -80,7 +83,16 @@ static int roster_add_events(struct sonde_output *output, uint32_t class_id)
 	sonde_build_int(&build, "pid", 32, 0);
 	sonde_build_int(&build, "ppid", 32, 0);
 	sonde_build_string(&build, "cgroup");
-	return add_event(output, class_id, PROCESS_ID, &build, room);
+	rc = add_event(output, class_id, PROCESS_ID, &build, room);
+	if (rc)
+		return rc;
+	sonde_build_begin(&build, room, "sonde", "schedule", SONDE_DEBUG);
+	sonde_build_int(&build, "tid", 32, 0);
+	sonde_build_int(&build, "pid", 32, 0);
+	sonde_build_int(&build, "policy_number", 32, 0);
+	sonde_build_int(&build, "prio", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(&build, "nice", 32, SONDE_FIELD_SIGNED);
+	return add_event(output, class_id, SCHEDULE_ID, &build, room);
 }
 
 struct sonde_roster *sonde_roster_new(struct sonde_output *output,
@@ -169,6 +181,21 @@ static int append_name(struct sonde_roster *roster, const struct named *named,
 			     named->seen);
 }
 
+static int append_schedule(struct sonde_roster *roster,
+			   const struct named *named, uint64_t time)
+{
+	const int32_t numbers[] = { named->tid, named->pid,
+				    (int32_t)named->schedule.policy,
+				    named->schedule.prio,
+				    named->schedule.nice };
+	unsigned char record[HEAD_BYTES + sizeof(numbers)];
+	size_t head =
+		roster_put_head(roster->header, SCHEDULE_ID, time, record);
+
+	memcpy(record + head, numbers, sizeof(numbers));
+	return append_record(roster, record, head + sizeof(numbers), time);
+}
+
 static int append_origin(struct sonde_roster *roster,
 			 const struct origin *origin)
 {
@@ -217,6 +244,19 @@ static struct named *roster_place(struct sonde_roster *roster, int32_t tid)
 	return &names[i];
 }
 
+static void look_at_schedule(struct sonde_roster *roster, struct named *known)
+{
+	struct named now = *known;
+
+	now.is_scheduled = !sonde_proc_schedule(now.tid, &now.schedule);
+	if (!now.is_scheduled ||
+	    (known->is_scheduled &&
+	     !memcmp(&known->schedule, &now.schedule, sizeof(now.schedule))))
+		return;
+	if (!append_schedule(roster, &now, now.seen))
+		*known = now; /* or it is tried again at the next look */
+}
+
 static void look_at_thread(struct sonde_roster *roster, pid_t pid, int32_t tid)
 {
 	struct named now = { .tid = tid, .pid = pid };
@@ -233,11 +273,13 @@ static void look_at_thread(struct sonde_roster *roster, pid_t pid, int32_t tid)
 	memcpy(now.name, text, strnlen(text, sizeof(now.name) - 1));
 	if (known->pid == pid && !strcmp(known->name, now.name)) {
 		known->seen = now.seen;
-		return;
+	} else {
+		if (append_name(roster, &now,
+				known->pid == pid ? known->seen : 0))
+			return; /* to be tried again at the next look */
+		*known = now;
 	}
-	if (append_name(roster, &now, known->pid == pid ? known->seen : 0))
-		return; /* to be tried again at the next look */
-	*known = now;
+	look_at_schedule(roster, known);
 }
 
 /* ---- origins ---- */
@@ -345,9 +387,14 @@ void sonde_roster_copy(const struct sonde_roster *roster,
 	/* A stream's events are in order of time. What has no room is missing,
 	 * as what wasn't seen is. */
 	qsort(list, nr, sizeof(*list), compare_seen);
-	for (size_t i = 0; i < nr; i++)
-		(void)(list[i].named ? append_name(to, list[i].named, 0) :
-				       append_origin(to, list[i].origin));
+	for (size_t i = 0; i < nr; i++) {
+		const struct named *named = list[i].named;
+
+		(void)(named ? append_name(to, named, 0) :
+			       append_origin(to, list[i].origin));
+		if (named && named->is_scheduled)
+			(void)append_schedule(to, named, named->seen);
+	}
 	publish(to);
 	free(list);
 }

@@ -11,6 +11,9 @@
  * new. Readers take it, like `sonde:thread`, for what it says about other
  * events, and don't count it among them.
  *
+ * How a thread is scheduled is an event `sonde:schedule` {tid, pid, policy_number, prio,
+ * nice}, when it is first seen, and when that has changed.
+ *
  * A process's parent and control group are an event `sonde:process` {pid, ppid,
  * cgroup}, when they are first seen, and when they have changed.
  *

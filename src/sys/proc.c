@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -477,4 +478,29 @@ int64_t sonde_proc_stolen_ns(uint32_t cpu)
 	    ticks > INT64_MAX / SONDE_NS_PER_S)
 		return -1;
 	return (int64_t)(ticks * SONDE_NS_PER_S / (uint64_t)per_second);
+}
+
+/* The first version of linux/sched/types.h, which can't stand beside sched.h. */
+struct proc_sched_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority; /* of real time */
+	uint64_t runtime, deadline, period;
+};
+
+int sonde_proc_schedule(pid_t tid, struct sonde_proc_schedule *ret_schedule)
+{
+	struct proc_sched_attr attr;
+
+	if (syscall(SYS_sched_getattr, tid, &attr, sizeof(attr), 0))
+		return -errno;
+	*ret_schedule = (struct sonde_proc_schedule){
+		.policy = attr.policy,
+		.prio = attr.policy == SCHED_DEADLINE ? -1 :
+			attr.priority ? 99 - (int32_t)attr.priority :
+					120 + attr.nice,
+		.nice = attr.nice,
+	};
+	return 0;
 }

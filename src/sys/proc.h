@@ -154,6 +154,15 @@ void sonde_process_name(pid_t pid, char name[SONDE_COMM_SIZE]);
 /* Its parent; 0 if there is none, or it can't be found out. */
 pid_t sonde_process_parent(pid_t pid);
 
+/* How a thread is scheduled: SCHED_..., the kernel's number of its priority (120: nice
+ * 0; 0 to 98: 99 less that of real time; -1: by deadlines), its niceness. */
+struct sonde_proc_schedule {
+	uint32_t policy;
+	int32_t prio, nice;
+};
+/* By one system call, which takes no lock of the thread's. 0 or -errno. */
+int sonde_proc_schedule(pid_t tid, struct sonde_proc_schedule *ret_schedule);
+
 /* When it started, in ticks; 0 if that can't be found out. With its number that
  * is one process, as far as ticks tell. */
 uint64_t sonde_process_start(pid_t pid);

@@ -13,6 +13,7 @@ wrong ones.
 import csv
 import io
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -374,6 +375,63 @@ def a_program_has_its_parent_and_its_control_group():
     groups = pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8")
     check(event["cgroup"] in [line.split(":", 2)[2]
                               for line in groups.splitlines()], event)
+
+
+STEPS = r"""
+#include <sonde/tracepoint.h>
+#include <unistd.h>
+int main(void)
+{
+	char byte;
+
+	for (int i = 0; i < 2; i++) {
+		sonde_event(demo, step, i);
+		if (read(0, &byte, 1) != 1)
+			return 1;
+	}
+	return 0;
+}
+"""
+
+
+def schedules(trace):
+    """Of the two events, as far as there are any, and known."""
+    done = run(SONDE, "print", "--json", "--fields", "tid,policy,prio,nice",
+               trace)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@test
+def a_thread_has_its_priority_as_it_was():
+    trace = scratch() / "schedule"
+    with subprocess.Popen([SONDE, "record", "-q", "-o", trace, "--", "nice",
+                           "-n", "7", build(STEPS)],
+                          stdin=subprocess.PIPE) as recording:
+        def wait_for(policy, i):
+            while True:
+                same("ended", recording.poll(), None)
+                seen = schedules(trace)
+                if len(seen) > i and seen[i].get("policy") == policy:
+                    return seen[i]
+        first = wait_for("other", 0)
+        same("first", (first["prio"], first["nice"]), (127, 7))
+        os.sched_setscheduler(first["tid"], os.SCHED_BATCH, os.sched_param(0))
+        # What is there already keeps what was known of it.
+        while "policy_number = 3" not in run("babeltrace2", trace).stdout:
+            same("ended", recording.poll(), None)
+        recording.stdin.write(b"x")
+        recording.stdin.flush()
+        wait_for("batch", 1)
+        recording.stdin.write(b"x")
+        recording.stdin.close()
+        same("status", recording.wait(), 0)
+    same("policies", [s["policy"] for s in schedules(trace)],
+         ["other", "batch"])
+    for condition, number in (("nice == 7", 2), ("$prio == 127", 2),
+                              ('policy == "batch"', 1),
+                              ('policy == "fifo"', 0)):
+        same(condition, len(lines("print", "--json", "-f", condition, trace)),
+             number)
 
 
 @test

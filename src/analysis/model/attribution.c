@@ -17,6 +17,7 @@
 
 #include "analysis/model/state.h"
 #include "base/grow.h"
+#include "base/port.h"
 #include "base/search.h"
 #include "reader/core/open.h"
 #include "reader/map.h"
@@ -46,6 +47,13 @@ struct grouping {
 	char *path;
 };
 
+/* A thread is scheduled so. */
+struct scheduling {
+	int64_t since_ns;
+	int32_t tid;
+	struct sonde_event_schedule schedule;
+};
+
 /* What a state tells: the sink. */
 struct told {
 	struct row *rows; /* [SONDE_MODEL_CPUS] */
@@ -53,6 +61,8 @@ struct told {
 	size_t nr_names, names_capacity;
 	struct grouping *groups;
 	size_t nr_groups, groups_room;
+	struct scheduling *schedules;
+	size_t nr_schedules, schedules_room;
 	size_t nr_runs;
 	bool no_memory;
 };
@@ -152,6 +162,7 @@ static void fini_told(struct told *told)
 	for (size_t i = 0; i < told->nr_groups; i++)
 		free(told->groups[i].path);
 	free(told->groups);
+	free(told->schedules);
 	free(told->rows);
 	free(told->names);
 }
@@ -193,6 +204,41 @@ static void take_origin(struct part *part, const struct sonde_event *event)
 			     strndup(step.texts[0], step.lengths[0]));
 }
 
+static void add_scheduling(struct told *told, const struct scheduling *one)
+{
+	if (told->nr_schedules >= SONDE_ATTRIBUTION_NAMES)
+		return;
+	if (SONDE_GROW(told->schedules, told->nr_schedules,
+		       told->schedules_room))
+		told->no_memory = true;
+	else
+		told->schedules[told->nr_schedules++] = *one;
+}
+
+static void take_schedule(struct part *part, const struct sonde_event *event)
+{
+	/* By number, as sched_setscheduler(2) has them. */
+	static const char *const policies[] = { "other",   "fifo", "rr",
+						"batch",   "iso",  "idle",
+						"deadline" };
+	struct scheduling one = { .since_ns = event->time_ns };
+	struct sonde_step step;
+	uint64_t policy;
+
+	if (!sonde_step_read(part->kernel->tables, event, &step))
+		return;
+	policy = (uint64_t)step.numbers[SCHEDULED_POLICY];
+	one.tid = sonde_step_tid(step.numbers[TASK_TID]);
+	one.schedule = (struct sonde_event_schedule){
+		.prio = (int32_t)step.numbers[SCHEDULED_PRIO],
+		.nice = (int32_t)step.numbers[SCHEDULED_NICE],
+		.policy = policy < SONDE_ARRAY_SIZE(policies) ?
+				  policies[policy] :
+				  "another",
+	};
+	add_scheduling(&part->told, &one);
+}
+
 /* Between the recorder's looks a thread has changed its name: until the event
  * that says so, either is possible. */
 static void take_age(struct part *part, const struct sonde_event *event)
@@ -220,6 +266,8 @@ static int part_event(void *memory, const struct sonde_event *event)
 		take_age(part, event);
 	if (part->kernel->tables->classes[index].kind == SONDE_STEP_ORIGIN)
 		take_origin(part, event);
+	if (part->kernel->tables->classes[index].kind == SONDE_STEP_SCHEDULED)
+		take_schedule(part, event);
 	sonde_model_event(part->kernel, event);
 	return 0;
 }
@@ -242,6 +290,8 @@ static int part_merge(void *whole_memory, void *memory)
 			     part->told.groups[i].pid,
 			     part->told.groups[i].path);
 	part->told.nr_groups = 0; /* their paths have gone over */
+	for (size_t i = 0; i < part->told.nr_schedules; i++)
+		add_scheduling(&whole->told, &part->told.schedules[i]);
 	return whole->told.no_memory || part->told.no_memory ? -ENOMEM : 0;
 }
 
@@ -318,6 +368,17 @@ static int by_process(const void *a, const void *b)
 	       (left->since_ns < right->since_ns);
 }
 
+static int by_scheduled(const void *a, const void *b)
+{
+	const struct scheduling *left = a;
+	const struct scheduling *right = b;
+
+	if (left->tid != right->tid)
+		return left->tid < right->tid ? -1 : 1;
+	return (left->since_ns > right->since_ns) -
+	       (left->since_ns < right->since_ns);
+}
+
 static int name_idle(struct sonde_attribution *attribution)
 {
 	int32_t nr = attribution->kernel->nr_cpus;
@@ -375,6 +436,9 @@ static int attribution_read_streams(struct sonde_trace *trace, bool *streams,
 		if (whole.told.nr_groups)
 			qsort(whole.told.groups, whole.told.nr_groups,
 			      sizeof(*whole.told.groups), by_process);
+		if (whole.told.nr_schedules)
+			qsort(whole.told.schedules, whole.told.nr_schedules,
+			      sizeof(*whole.told.schedules), by_scheduled);
 	}
 	attribution->kernel = whole.kernel;
 	attribution->told = whole.told;
@@ -491,6 +555,27 @@ sonde_attribution_cgroup(const struct sonde_attribution *attribution,
 	return *told->groups[i].path ? told->groups[i].path : NULL;
 }
 
+const struct sonde_event_schedule *
+sonde_attribution_schedule(const struct sonde_attribution *attribution,
+			   const struct sonde_event *event, int32_t tid)
+{
+	const struct scheduling wanted = { .since_ns = event->time_ns,
+					   .tid = tid };
+	const struct told *told;
+	size_t i;
+
+	if (!attribution || tid <= 0)
+		return NULL;
+	told = &attribution->told;
+	SONDE_SEARCH(i, told->nr_schedules,
+		     by_scheduled(&told->schedules[i], &wanted) <= 0);
+	if (i && told->schedules[i - 1].tid == tid)
+		i--;
+	else if (i == told->nr_schedules || told->schedules[i].tid != tid)
+		return NULL;
+	return &told->schedules[i].schedule;
+}
+
 /* The last name of the thread that was seen before that time, or the first. */
 static const char *find_name(const struct told *told, int32_t tid,
 			     int64_t time_ns)
@@ -544,6 +629,7 @@ const struct sonde_attributor sonde_attributor = {
 	.pid = sonde_attribution_pid,
 	.ppid = sonde_attribution_ppid,
 	.cgroup = sonde_attribution_cgroup,
+	.schedule = sonde_attribution_schedule,
 	.name = sonde_attribution_name,
 };
 

@@ -60,6 +60,10 @@ int32_t sonde_attribution_ppid(const struct sonde_attribution *attribution,
 const char *
 sonde_attribution_cgroup(const struct sonde_attribution *attribution,
 			 const struct sonde_event *event, int32_t pid);
+/* How it was scheduled when the event came, likewise. */
+const struct sonde_event_schedule *
+sonde_attribution_schedule(const struct sonde_attribution *attribution,
+			   const struct sonde_event *event, int32_t tid);
 /* `event` says when, and on which CPU. */
 const char *sonde_attribution_name(const struct sonde_attribution *attribution,
 				   const struct sonde_event *event,

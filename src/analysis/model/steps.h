@@ -42,6 +42,7 @@ enum sonde_step_kind {
 	SONDE_STEP_PROCESS,    /* of a dump: a thread that exists */
 	SONDE_STEP_NAMED,      /* a thread of a program, by the recorder */
 	SONDE_STEP_ORIGIN,     /* a process of a program, likewise */
+	SONDE_STEP_SCHEDULED,  /* a thread of a program, likewise */
 	SONDE_STEP_MEMBER,     /* any event: whose thread made it */
 	SONDE_STEP_DESCRIPTOR, /* of a dump: a file that is open */
 	SONDE_STEP_DEVICE,     /* of a dump: a block device */
@@ -102,7 +103,10 @@ enum {
 	EXEC_OLD_TID = 1,
 	TASK_PID = 1,
 	TASK_PPID,
-	TASK_FILES,    /* its table of files, an address */
+	TASK_FILES, /* its table of files, an address */
+	SCHEDULED_POLICY = 1,
+	SCHEDULED_PRIO,
+	SCHEDULED_NICE,
 	NAMED_AGE = 2, /* ticks since it had another name; 0: it had none */
 	DESCRIPTOR_FD = 0,
 	DESCRIPTOR_PID,

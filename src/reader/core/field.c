@@ -583,6 +583,18 @@ int sonde_event_cgroup(const struct sonde_event *event,
 	return known_text(path, ret_value);
 }
 
+const struct sonde_event_schedule *
+sonde_event_schedule(const struct sonde_event *event)
+{
+	struct sonde_trace *trace = event->stream->trace;
+	const struct sonde_attribution *attribution = attribution_of(event);
+
+	return attribution ?
+		       trace->attributor->schedule(attribution, event,
+						   sonde_event_tid(event)) :
+		       NULL;
+}
+
 int32_t sonde_event_cpu(const struct sonde_event *event)
 {
 	return event->stream->packets[event->packet].cpu;

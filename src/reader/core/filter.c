@@ -243,6 +243,24 @@ static int own_text(const struct sonde_event *event, uint32_t ref,
 	return err;
 }
 
+static int own_schedule(const struct sonde_event *event, uint32_t ref,
+			struct sonde_expr_value *ret)
+{
+	const struct sonde_event_schedule *schedule =
+		sonde_event_schedule(event);
+
+	if (!schedule)
+		return -ENOENT;
+	if (ref == SONDE_BIND_POLICY) {
+		ret->type = SONDE_EXPR_STRING;
+		ret->text = schedule->policy;
+		ret->length = (uint32_t)strlen(schedule->policy);
+		return 0;
+	}
+	ret->i = ref == SONDE_BIND_PRIO ? schedule->prio : schedule->nice;
+	return 0;
+}
+
 static int own_value(const struct sonde_event *event, uint32_t ref,
 		     struct sonde_expr_value *ret)
 {
@@ -266,6 +284,10 @@ static int own_value(const struct sonde_event *event, uint32_t ref,
 	case SONDE_BIND_PROCNAME:
 	case SONDE_BIND_CGROUP:
 		return own_text(event, ref, ret);
+	case SONDE_BIND_PRIO:
+	case SONDE_BIND_NICE:
+	case SONDE_BIND_POLICY:
+		return own_schedule(event, ref, ret);
 	case SONDE_BIND_EVENT:
 	case SONDE_BIND_OWNS:
 		break;

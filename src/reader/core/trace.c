@@ -288,10 +288,10 @@ static bool does_end_early(const struct sonde_source *source)
 static bool is_internal(const char *name)
 {
 	static const char *const names[] = {
-		"sonde:thread",  "sonde:name",      "sonde:mappings",
-		"sonde:mapping", "sonde:stack",     "sonde:stacks_lost",
-		"sonde:code",    "sonde:code_lost", "sonde:process",
-		"sonde:began"
+		"sonde:thread",   "sonde:name",      "sonde:mappings",
+		"sonde:mapping",  "sonde:stack",     "sonde:stacks_lost",
+		"sonde:code",     "sonde:code_lost", "sonde:process",
+		"sonde:schedule", "sonde:began"
 	};
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)
