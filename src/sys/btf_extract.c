@@ -135,40 +135,28 @@ _Static_assert(offsetof(struct btf_param, name_off) ==
 		       offsetof(struct btf_param, type) ==
 			       offsetof(struct btf_member, type),
 	       "an argument begins as a member does");
+_Static_assert(offsetof(struct btf_enum, name_off) ==
+			       offsetof(struct btf_member, name_off) &&
+		       offsetof(struct btf_enum64, name_off) ==
+			       offsetof(struct btf_member, name_off) &&
+		       sizeof(struct btf_enum64) <= sizeof(struct btf_member),
+	       "a value has a name in front, and no more than a member");
 
 /* Members of structures have a name and a type in front, in this order; what a
- * function takes has nothing else. */
-static int add_members(struct extract *e, const uint8_t *rest, uint32_t nr,
-		       size_t bytes)
+ * function takes has nothing else. Values, of any size, have a name. */
+static int add_parts(struct extract *e, const uint8_t *rest, uint32_t nr,
+		     size_t bytes, bool has_type)
 {
 	for (uint32_t i = 0; i < nr; i++) {
-		struct btf_member member;
+		struct btf_member part;
 		int rc;
 
-		memcpy(&member, rest + i * bytes, bytes);
-		rc = btf_string(e, &member.name_off);
+		memcpy(&part, rest + i * bytes, bytes);
+		rc = btf_string(e, &part.name_off);
+		if (!rc && has_type)
+			rc = extract_refer(e, &part.type);
 		if (!rc)
-			rc = extract_refer(e, &member.type);
-		if (!rc)
-			rc = add_bytes(&e->types, &member, bytes);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-/* Values have a name in front, whatever their size. */
-static int add_values(struct extract *e, const uint8_t *rest, uint32_t nr,
-		      size_t bytes)
-{
-	for (uint32_t i = 0; i < nr; i++) {
-		struct btf_enum64 value;
-		int rc;
-
-		memcpy(&value, rest + i * bytes, bytes);
-		rc = btf_string(e, &value.name_off);
-		if (!rc)
-			rc = add_bytes(&e->types, &value, bytes);
+			rc = add_bytes(&e->types, &part, bytes);
 		if (rc)
 			return rc;
 	}
@@ -194,15 +182,15 @@ static int btf_rest(struct extract *e, const struct btf_type *type, uint32_t nr,
 	switch (BTF_INFO_KIND(type->info)) {
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		return add_members(e, rest, nr, sizeof(struct btf_member));
+		return add_parts(e, rest, nr, sizeof(struct btf_member), true);
 	case BTF_KIND_ENUM:
-		return add_values(e, rest, nr, sizeof(struct btf_enum));
+		return add_parts(e, rest, nr, sizeof(struct btf_enum), false);
 	case BTF_KIND_ENUM64:
-		return add_values(e, rest, nr, sizeof(struct btf_enum64));
+		return add_parts(e, rest, nr, sizeof(struct btf_enum64), false);
 	case BTF_KIND_ARRAY:
 		return add_array(e, rest);
 	case BTF_KIND_FUNC_PROTO:
-		return add_members(e, rest, nr, sizeof(struct btf_param));
+		return add_parts(e, rest, nr, sizeof(struct btf_param), true);
 	case BTF_KIND_INT:
 		return add_bytes(&e->types, rest, sizeof(uint32_t));
 	default:
