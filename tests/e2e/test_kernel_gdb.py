@@ -457,67 +457,6 @@ def a_modules_events_have_their_sites():
     check_equal(len(places), len(trace.events("ext4_da_write_begin")), text)
 
 
-# Events, what is visible at all sites of theirs, and the field that tells the same.
-LOCALS = {
-    "task:task_newtask": ("p->pid", "pid"),
-    "task:task_rename": ("tsk->pid", "pid"),
-    "sched:sched_process_fork": ("p->pid", "child_pid"),
-    "sched:sched_process_exit": ("tsk->pid", "pid"),
-    "sched:sched_wakeup": ("p->pid", "pid"),
-    "sched:sched_waking": ("p->pid", "pid"),
-    "irq:softirq_entry": ("vec_nr", "vec"),
-    "irq:irq_handler_entry": ("desc->irq_data.irq", "irq"),
-    "timer:timer_start": ("timer->expires", "expires"),
-    "timer:timer_expire_entry": ("timer->function", "function"),
-    "timer:hrtimer_start": ("timer->function", "function"),
-    "timer:hrtimer_expire_entry": ("timer->function", "function"),
-    "workqueue:workqueue_execute_start": ("work->func", "function"),
-    "writeback:writeback_mark_inode_dirty": ("inode->i_ino", "ino"),
-    "writeback:writeback_dirty_inode": ("inode->i_ino", "ino"),
-    "block:block_bio_queue": ("bio->bi_iter.bi_sector", "sector"),
-    "block:block_getrq": ("bio->bi_iter.bi_sector", "sector"),
-    "block:block_rq_complete": ("req->__sector", "sector"),
-}
-
-
-def check_locals(events, name, local, field):
-    """How many hits have been held against their events. What an interrupt brings
-    lies between the two of what it interrupted. Of several sites, the last has
-    collected something."""
-    event, local = name.split(":")[1], re.split(r"->|\.", local)[-1]
-    pending, nr = {}, 0
-    for each in events:
-        if re.fullmatch(rf"kgdb:{event}(\.\d+)?", each.name):
-            pending.setdefault(each.cpu, []).append(each)
-        elif each.name == event and pending.get(each.cpu):
-            hit = pending[each.cpu].pop()
-            if local in hit.fields:
-                check_equal(hit[local], each[field], f"{name}: {hit.rest}")
-                nr += 1
-    return nr
-
-
-@kernel_gdb_test
-def locals_at_many_sites_are_what_the_events_say():
-    need_events()
-    vmlinux_file = debuginfo("fs/ext4/ext4.ko")
-    if not os.uname().release.startswith("6.1."):
-        raise Skip("another kernel has other variables")
-    where, lines = scratch() / "trace", []
-    for name, (local, _) in LOCALS.items():
-        lines += [f"strace -m {name}", *collect(f"$_sdata, {local}")]
-    with ext4() as writes:
-        text = gdb(*lines, "tstart", renames(), writes, "shell sync", "tstop",
-                   "tstatus", output=where, symbols=vmlinux_file)
-    check("trace frame" in text, text[-3000:])
-    events = KernelTrace(where).events()
-    nr = {name: check_locals(events, name, *words)
-          for name, words in LOCALS.items()}
-    # A quiet machine has no work for some.
-    check(sum(map(bool, nr.values())) >= 15, nr)
-    check(nr["task:task_rename"] >= NR, nr)
-
-
 # ---- trace state variables ----
 
 # The programs keep to one CPU, whose values these are.
