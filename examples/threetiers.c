@@ -100,7 +100,7 @@ static int serve(const char *host, const char *port)
 	    bind(listener, (struct sockaddr *)&address, sizeof(address)) ||
 	    listen(listener, 1))
 		die(host);
-	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept(listener, NULL, NULL);
 	if (fd < 0)
 		die("accept");
 	(void)close(listener);
