@@ -38,7 +38,7 @@
 
 #define NR_PRICES  4096u
 #define TIDY_AFTER 50u /* queries */
-#define TIDY_NS    60000000
+#define TIDY_NS    400000000
 #define PAUSE_NS   2000000
 #define TRIES      500 /* to connect, 10 ms apart */
 

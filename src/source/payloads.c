@@ -88,9 +88,9 @@ const struct sonde_payload sonde_payloads[SONDE_NR_PAYLOADS] = {
 	[SONDE_PAYLOAD_HRTIMER_EXPIRE_EXIT] = { "timer", "hrtimer_expire_exit", 8, {
 		{ HEX64, "hrtimer", 0 } } },
 	[SONDE_PAYLOAD_SOCK_SEND_LENGTH] = { "sock", "sock_send_length", 68,
-		SOCKET, .is_bpf_only = true, .is_late = true },
+		SOCKET },
 	[SONDE_PAYLOAD_SOCK_RECV_LENGTH] = { "sock", "sock_recv_length", 68,
-		SOCKET, .is_bpf_only = true, .is_late = true },
+		SOCKET },
 };
 /* clang-format on */
 
@@ -135,6 +135,11 @@ static void add_field(struct sonde_build *build,
 	case SONDE_PAYLOAD_END:
 		break;
 	}
+}
+
+bool sonde_payload_is_of_sockets(const struct sonde_payload *form)
+{
+	return strcmp(form->group, "sock") == 0;
 }
 
 bool sonde_payload_is_here(const struct sonde_payload *form)

@@ -73,8 +73,6 @@ struct sonde_payload {
 	const char *name;
 	uint32_t bytes; /* of the payload; with a string, at most */
 	struct sonde_payload_field fields[SONDE_PAYLOAD_FIELDS_MAX];
-	bool is_bpf_only; /* our modules leave it to others */
-	bool is_late;     /* not all kernels that are supported have it */
 };
 
 extern const struct sonde_payload sonde_payloads[SONDE_NR_PAYLOADS];
@@ -82,6 +80,9 @@ extern const struct sonde_payload sonde_payloads[SONDE_NR_PAYLOADS];
 /* The form of a tracepoint that machines of this kind have; or NULL. */
 const struct sonde_payload *sonde_payload(const char *group, const char *name);
 bool sonde_payload_is_here(const struct sonde_payload *form);
+/* What sockets move: only kernels since 6.3 have it, and our modules leave it to
+ * BPF. */
+bool sonde_payload_is_of_sockets(const struct sonde_payload *form);
 
 /* Its description, into `room` of SONDE_DESC_MAX bytes, aligned to 8. 0 or
  * -errno. */

@@ -100,7 +100,7 @@ static int has_tracepoint(struct bpf_source *source,
 					   .name = name };
 	int rc;
 
-	if (!form->is_late)
+	if (!sonde_payload_is_of_sockets(form))
 		return 1;
 	rc = bpf_object_types(source, error);
 	if (rc)

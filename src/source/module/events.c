@@ -431,7 +431,7 @@ static int select_form(struct module_select *select,
 	if (rc)
 		return sonde_source_fail(select->error, rc,
 					 "%s: no description", form->name);
-	rc = form->is_bpf_only ?
+	rc = sonde_payload_is_of_sockets(form) ?
 		     sonde_source_fail(select->error, -EOPNOTSUPP,
 				       "modules: %s:%s is recorded by BPF; "
 				       "'--kernel-source bpf' does",

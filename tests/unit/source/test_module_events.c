@@ -290,7 +290,7 @@ static void forms_are_asked_for_as_they_are_described(void **state)
 
 		if (!sonde_payload_is_here(form))
 			continue;
-		if (form->is_bpf_only) {
+		if (sonde_payload_is_of_sockets(form)) {
 			assert_false(module_events_has(&events, form->group,
 						       form->name));
 			continue;
