@@ -11,6 +11,7 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import stat
 import subprocess
 import time
@@ -18,6 +19,7 @@ import time
 from sonde import (SONDE, build, check, install, record, run, scratch,
                    skip_if_sanitized)
 from harness import PATIENCE, Skip, check_equal, main, test
+from robust import read_stat
 
 OTHER = 64123  # nobody's
 
@@ -344,16 +346,31 @@ def a_start_that_fails_removes_what_was_made_and_nothing_else():
     check(files_below(place) == [bad], f"left: {files_below(place)}")
 
 
+def stop_between_files(recorder, trace):
+    """At a moment when no file is being made, whose name would be taken."""
+    def is_between():
+        os.kill(recorder, signal.SIGSTOP)
+        until(lambda: read_stat(recorder)[1] == "T")
+        if not list(trace.glob("**/.*.new")):
+            return True
+        os.kill(recorder, signal.SIGCONT)
+        return False
+    until(is_between)
+
+
 @test
 def fifos_among_the_files_do_not_stop_the_recorder():
     """At names it will want; put there by the only ones who can."""
     trace = scratch() / "trace"
     with waiting(trace) as front:
+        recorder = recorder_of(front)
+        stop_between_files(recorder, trace)
         os.rename(trace / "index", trace.parent / "index")
         os.mkfifo(trace / "index")
         os.mkfifo(trace / ".metadata.new")
         os.unlink(trace / "metadata")
         os.mkfifo(trace / "metadata")
+        os.kill(recorder, signal.SIGCONT)
     check(front.returncode == 0, front.err)
     check("metadata" in front.err, front.err)
     read = run(SONDE, "stat", trace)
