@@ -331,7 +331,7 @@ static int take_event_class(struct sonde_source *source,
 	cls->info.internal = source->is_sonde && is_internal(cls->info.name);
 	trace->classes = classes;
 	trace->classes[trace->nr_classes++] = cls;
-	return take_payload_origins(source, cls);
+	return source->is_sonde ? take_payload_origins(source, cls) : 0;
 }
 
 static int take_event_classes(struct sonde_source *source)

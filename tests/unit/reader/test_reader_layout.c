@@ -475,34 +475,50 @@ static void names_mean_what_the_manual_says(void **state)
 	"enum : u32 { \"+0x1000\" = 0 ... 2147483647, " \
 	"\"+0xfffffffff0000000\" = 2147483648 ... 4294967295 } a; u8 m;"
 
+#define OURS "env { tracer_name = \"sonde\"; };\n"
+/* As CHECK(), of a trace that we have made. */
+#define CHECK_OURS(fields_, expected, ...)                                   \
+	check_layout(&(struct layout){ .fields = (fields_), .types = OURS }, \
+		     (const uint8_t[]){ __VA_ARGS__ },                       \
+		     sizeof((const uint8_t[]){ __VA_ARGS__ }), expected)
+
 static void a_number_with_origins_is_their_sum(void **state)
 {
 	(void)state;
-	CHECK(NEAR, "a=4098 m=7", 2, 0, 0, 0, 7);
-	CHECK(NEAR, "a=2147487743 m=7", 0xff, 0xff, 0xff, 0x7f, 7);
-	CHECK(NEAR, "a=1879048193 m=7", 1, 0, 0, 0x80, 7);
-	CHECK("string s; " NEAR, "s='x' a=4098 m=7", 'x', 0, 2, 0, 0, 0, 7);
+	CHECK_OURS(NEAR, "a=4098 m=7", 2, 0, 0, 0, 7);
+	CHECK_OURS(NEAR, "a=2147487743 m=7", 0xff, 0xff, 0xff, 0x7f, 7);
+	CHECK_OURS(NEAR, "a=1879048193 m=7", 1, 0, 0, 0x80, 7);
+	CHECK_OURS("string s; " NEAR, "s='x' a=4098 m=7", 'x', 0, 2, 0, 0, 0,
+		   7);
+}
+
+static void other_tracers_labels_are_labels(void **state)
+{
+	(void)state;
+	CHECK(NEAR, "a=2 m=7", 2, 0, 0, 0, 7);
 }
 
 static void what_is_no_origin_of_all_numbers_is_a_label(void **state)
 {
 	(void)state;
-	CHECK("enum : u8 { \"+0x1000\" = 0 ... 254 } a; u8 m;", "a=2 m=7", 2,
-	      7);
-	CHECK("enum : u8 { \"+0x1000\" = 0 ... 9, \"+0x2\" = 11 ... 255 } a;",
-	      "a=2", 2);
-	CHECK("enum : u8 { \"+0x1000\" = 0 ... 9, \"0x2\" = 10 ... 255 } a;",
-	      "a=2", 2);
-	CHECK("enum : u8 { \"+0x1g\" = 0 ... 255 } a;", "a=2", 2);
-	CHECK("enum : s8 { \"+0x1000\" = -128 ... 127 } a;", "a=2", 2);
+	CHECK_OURS("enum : u8 { \"+0x1000\" = 0 ... 254 } a; u8 m;", "a=2 m=7",
+		   2, 7);
+	CHECK_OURS(
+		"enum : u8 { \"+0x1000\" = 0 ... 9, \"+0x2\" = 11 ... 255 } a;",
+		"a=2", 2);
+	CHECK_OURS(
+		"enum : u8 { \"+0x1000\" = 0 ... 9, \"0x2\" = 10 ... 255 } a;",
+		"a=2", 2);
+	CHECK_OURS("enum : u8 { \"+0x1g\" = 0 ... 255 } a;", "a=2", 2);
+	CHECK_OURS("enum : s8 { \"+0x1000\" = -128 ... 127 } a;", "a=2", 2);
 	/* what a length is stays what it is */
-	CHECK("enum : u8 { \"+0x1000\" = 0 ... 255 } n; u8 s[n]; u8 m;",
-	      "n=2 s={5 6} m=7", 2, 5, 6, 7);
+	CHECK_OURS("enum : u8 { \"+0x1000\" = 0 ... 255 } n; u8 s[n]; u8 m;",
+		   "n=2 s={5 6} m=7", 2, 5, 6, 7);
 }
 
 static void conditions_are_about_the_sum(void **state)
 {
-	static const struct layout layout = { .fields = NEAR };
+	static const struct layout layout = { .fields = NEAR, .types = OURS };
 	struct made file = { 0 };
 	struct sonde_trace *trace;
 	const struct sonde_class *cls;
@@ -671,6 +687,7 @@ int main(void)
 		cmocka_unit_test(lttng_s_compact_header_is_read),
 		cmocka_unit_test(names_mean_what_the_manual_says),
 		cmocka_unit_test(a_number_with_origins_is_their_sum),
+		cmocka_unit_test(other_tracers_labels_are_labels),
 		cmocka_unit_test(what_is_no_origin_of_all_numbers_is_a_label),
 		cmocka_unit_test(conditions_are_about_the_sum),
 		cmocka_unit_test(what_is_cut_off_is_damage),
