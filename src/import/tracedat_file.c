@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "ctf/packed.h"
+#include "import/inflate.h"
 
 #define LABEL_BYTES   10u /* "options  \0" */
 #define SECTION_BYTES 16u
@@ -48,7 +49,7 @@ bool sonde_import_tracedat_is(const char first[8])
 
 /* u32 size, u32 bytes as they were, and so many bytes: in memory that is the
  * caller's. -EPROTO, -ENOMEM. */
-static int tracedat_unpack(struct sonde_import_bytes *from,
+static int tracedat_unpack(bool is_zlib, struct sonde_import_bytes *from,
 			   struct sonde_import_bytes *ret_bytes, void **ret_own)
 {
 	uint32_t packed = sonde_import_bytes_u32(from);
@@ -61,7 +62,8 @@ static int tracedat_unpack(struct sonde_import_bytes *from,
 	to = malloc(size);
 	if (!to)
 		return -ENOMEM;
-	if (!sonde_ctf_frame_unpack(to, size, at, packed)) {
+	if (!(is_zlib ? sonde_import_inflate :
+			sonde_ctf_frame_unpack)(to, size, at, packed)) {
 		free(to);
 		return -EPROTO;
 	}
@@ -108,7 +110,7 @@ static int tracedat_section(struct sonde_import_tracedat *file, uint64_t offset,
 		if (SONDE_GROW(file->unpacked, file->nr_unpacked,
 			       file->room_unpacked))
 			return -ENOMEM;
-		rc = tracedat_unpack(&body, &body,
+		rc = tracedat_unpack(file->is_zlib, &body, &body,
 				     &file->unpacked[file->nr_unpacked]);
 		if (rc)
 			return rc;
@@ -356,8 +358,10 @@ static int tracedat_open_7(struct sonde_import_tracedat *file,
 	next = sonde_import_bytes_u64(bytes);
 	if (bytes->failed)
 		return -EPROTO;
+	file->is_zlib = strcmp(file->compression, "zlib") == 0;
 	if (strcmp(file->compression, "none") != 0 &&
-	    (strcmp(file->compression, "zstd") != 0 || !sonde_ctf_can_pack()))
+	    (strcmp(file->compression, "zstd") != 0 || !sonde_ctf_can_pack()) &&
+	    (!file->is_zlib || !sonde_import_can_inflate()))
 		return sonde_import_fail(
 			error, -ENOTSUP,
 			"it is compressed by %.40s, which this build can't "
@@ -522,6 +526,7 @@ void sonde_import_tracedat_walk(const struct sonde_import_tracedat *file,
 {
 	*ret_walk = (struct sonde_import_tracedat_walk){
 		.page_bytes = file->buffers[part->buffer].page_bytes,
+		.is_zlib = file->is_zlib,
 	};
 	if (!part->is_packed) {
 		ret_walk->pages = part->pages;
@@ -545,7 +550,8 @@ int sonde_import_tracedat_next(struct sonde_import_tracedat_walk *walk,
 		free(walk->chunk);
 		walk->chunk = NULL;
 		walk->nr_chunks--;
-		rc = tracedat_unpack(&walk->packed, &walk->pages, &walk->chunk);
+		rc = tracedat_unpack(walk->is_zlib, &walk->packed, &walk->pages,
+				     &walk->chunk);
 		if (rc) {
 			walk->nr_chunks = 0;
 			return rc;

@@ -78,6 +78,7 @@ struct sonde_import_tracedat {
 	/* ---- private ---- */
 	struct sonde_import_bytes file;
 	const char *compression;
+	bool is_zlib;      /* else zstd, or none */
 	const char *clock; /* of the whole file */
 	uint32_t nr_cpus;
 	int64_t shift_ns;
@@ -103,6 +104,7 @@ struct sonde_import_tracedat_walk {
 	/* ---- private ---- */
 	struct sonde_import_bytes packed;
 	uint32_t nr_chunks; /* that are left */
+	bool is_zlib;
 	void *chunk;
 };
 
