@@ -34,23 +34,27 @@ struct row {
 	int64_t end_ns; /* of the last one */
 };
 
+/* From when on something is so of a thread or a process: the first member of what
+ * is kept of that, sorted by it once the pass is over. */
+struct since {
+	int64_t ns;
+	int32_t id;
+};
+
 struct naming {
-	int64_t since_ns;
-	int32_t tid;
+	struct since since;
 	char name[16];
 };
 
 /* A process is in a control group. */
 struct grouping {
-	int64_t since_ns;
-	int32_t pid;
+	struct since since;
 	char *path;
 };
 
 /* A thread is scheduled so. */
 struct scheduling {
-	int64_t since_ns;
-	int32_t tid;
+	struct since since;
 	struct sonde_event_schedule schedule;
 };
 
@@ -133,7 +137,7 @@ static void attribution_take_name(void *sink, int32_t tid, int64_t time_ns,
 		return;
 	}
 	naming = &told->names[told->nr_names++];
-	*naming = (struct naming){ .since_ns = time_ns, .tid = tid };
+	*naming = (struct naming){ .since = { time_ns, tid } };
 	(void)snprintf(naming->name, sizeof(naming->name), "%s", name);
 }
 
@@ -180,8 +184,7 @@ static int part_begin(void *memory, const void *config, bool first)
 }
 
 /* Takes the path over. */
-static void add_grouping(struct told *told, int64_t since_ns, int32_t pid,
-			 char *path)
+static void add_grouping(struct told *told, struct since since, char *path)
 {
 	if (!path || told->nr_groups >= SONDE_ATTRIBUTION_NAMES ||
 	    SONDE_GROW(told->groups, told->nr_groups, told->groups_room)) {
@@ -189,8 +192,7 @@ static void add_grouping(struct told *told, int64_t since_ns, int32_t pid,
 		free(path);
 		return;
 	}
-	told->groups[told->nr_groups++] =
-		(struct grouping){ since_ns, pid, path };
+	told->groups[told->nr_groups++] = (struct grouping){ since, path };
 }
 
 static void take_origin(struct part *part, const struct sonde_event *event)
@@ -199,8 +201,10 @@ static void take_origin(struct part *part, const struct sonde_event *event)
 
 	if (sonde_step_read(part->kernel->tables, event, &step) &&
 	    step.texts[0])
-		add_grouping(&part->told, event->time_ns,
-			     sonde_step_tid(step.numbers[TASK_PID]),
+		add_grouping(&part->told,
+			     (struct since){
+				     event->time_ns,
+				     sonde_step_tid(step.numbers[TASK_PID]) },
 			     strndup(step.texts[0], step.lengths[0]));
 }
 
@@ -221,14 +225,14 @@ static void take_schedule(struct part *part, const struct sonde_event *event)
 	static const char *const policies[] = { "other",   "fifo", "rr",
 						"batch",   "iso",  "idle",
 						"deadline" };
-	struct scheduling one = { .since_ns = event->time_ns };
+	struct scheduling one = { .since = { .ns = event->time_ns } };
 	struct sonde_step step;
 	uint64_t policy;
 
 	if (!sonde_step_read(part->kernel->tables, event, &step))
 		return;
 	policy = (uint64_t)step.numbers[SCHEDULED_POLICY];
-	one.tid = sonde_step_tid(step.numbers[TASK_TID]);
+	one.since.id = sonde_step_tid(step.numbers[TASK_TID]);
 	one.schedule = (struct sonde_event_schedule){
 		.prio = (int32_t)step.numbers[SCHEDULED_PRIO],
 		.nice = (int32_t)step.numbers[SCHEDULED_NICE],
@@ -282,12 +286,12 @@ static int part_merge(void *whole_memory, void *memory)
 		append_row(&whole->told, &whole->told.rows[cpu],
 			   &part->told.rows[cpu]);
 	for (size_t i = 0; i < part->told.nr_names; i++)
-		attribution_take_name(&whole->told, part->told.names[i].tid,
-				      part->told.names[i].since_ns,
+		attribution_take_name(&whole->told,
+				      part->told.names[i].since.id,
+				      part->told.names[i].since.ns,
 				      part->told.names[i].name);
 	for (size_t i = 0; i < part->told.nr_groups; i++)
-		add_grouping(&whole->told, part->told.groups[i].since_ns,
-			     part->told.groups[i].pid,
+		add_grouping(&whole->told, part->told.groups[i].since,
 			     part->told.groups[i].path);
 	part->told.nr_groups = 0; /* their paths have gone over */
 	for (size_t i = 0; i < part->told.nr_schedules; i++)
@@ -331,15 +335,40 @@ static void close_runs(struct sonde_trace *trace, struct part *whole)
 	}
 }
 
-static int by_thread(const void *a, const void *b)
+static int by_since(const void *a, const void *b)
 {
-	const struct naming *left = a;
-	const struct naming *right = b;
+	const struct since *left = a;
+	const struct since *right = b;
 
-	if (left->tid != right->tid)
-		return left->tid < right->tid ? -1 : 1;
-	return (left->since_ns > right->since_ns) -
-	       (left->since_ns < right->since_ns);
+	if (left->id != right->id)
+		return left->id < right->id ? -1 : 1;
+	return (left->ns > right->ns) - (left->ns < right->ns);
+}
+
+static void sort_since(void *records, size_t nr, size_t bytes)
+{
+	if (nr)
+		qsort(records, nr, bytes, by_since);
+}
+
+/* The last record of that thread or process up to that time, or its first; NULL. */
+static const void *find_last_since(const void *records, size_t nr, size_t bytes,
+				   struct since wanted)
+{
+	const unsigned char *at = records;
+	const struct since *found;
+	size_t i;
+
+	if (!nr)
+		return NULL;
+	SONDE_SEARCH(i, nr, by_since(at + i * bytes, &wanted) <= 0);
+	if (i) {
+		found = (const void *)(at + (i - 1) * bytes);
+		if (found->id == wanted.id)
+			return found;
+	}
+	found = i < nr ? (const void *)(at + i * bytes) : NULL;
+	return found && found->id == wanted.id ? found : NULL;
 }
 
 /* What a part takes for new, the one before it may have known. */
@@ -349,34 +378,12 @@ static void attribution_sort_names(struct told *told)
 
 	if (!told->nr_names)
 		return;
-	qsort(told->names, told->nr_names, sizeof(*told->names), by_thread);
+	sort_since(told->names, told->nr_names, sizeof(*told->names));
 	for (size_t i = 1; i < told->nr_names; i++)
-		if (told->names[i].tid != told->names[nr].tid ||
+		if (told->names[i].since.id != told->names[nr].since.id ||
 		    strcmp(told->names[i].name, told->names[nr].name) != 0)
 			told->names[++nr] = told->names[i];
 	told->nr_names = nr + 1;
-}
-
-static int by_process(const void *a, const void *b)
-{
-	const struct grouping *left = a;
-	const struct grouping *right = b;
-
-	if (left->pid != right->pid)
-		return left->pid < right->pid ? -1 : 1;
-	return (left->since_ns > right->since_ns) -
-	       (left->since_ns < right->since_ns);
-}
-
-static int by_scheduled(const void *a, const void *b)
-{
-	const struct scheduling *left = a;
-	const struct scheduling *right = b;
-
-	if (left->tid != right->tid)
-		return left->tid < right->tid ? -1 : 1;
-	return (left->since_ns > right->since_ns) -
-	       (left->since_ns < right->since_ns);
 }
 
 static int name_idle(struct sonde_attribution *attribution)
@@ -433,12 +440,10 @@ static int attribution_read_streams(struct sonde_trace *trace, bool *streams,
 	if (!err) {
 		close_runs(trace, &whole);
 		attribution_sort_names(&whole.told);
-		if (whole.told.nr_groups)
-			qsort(whole.told.groups, whole.told.nr_groups,
-			      sizeof(*whole.told.groups), by_process);
-		if (whole.told.nr_schedules)
-			qsort(whole.told.schedules, whole.told.nr_schedules,
-			      sizeof(*whole.told.schedules), by_scheduled);
+		sort_since(whole.told.groups, whole.told.nr_groups,
+			   sizeof(*whole.told.groups));
+		sort_since(whole.told.schedules, whole.told.nr_schedules,
+			   sizeof(*whole.told.schedules));
 	}
 	attribution->kernel = whole.kernel;
 	attribution->told = whole.told;
@@ -538,58 +543,39 @@ const char *
 sonde_attribution_cgroup(const struct sonde_attribution *attribution,
 			 const struct sonde_event *event, int32_t pid)
 {
-	const struct grouping wanted = { .since_ns = event->time_ns,
-					 .pid = pid };
-	const struct told *told;
-	size_t i;
+	const struct grouping *found;
 
 	if (!attribution || pid < 0)
 		return NULL;
-	told = &attribution->told;
-	SONDE_SEARCH(i, told->nr_groups,
-		     by_process(&told->groups[i], &wanted) <= 0);
-	if (i && told->groups[i - 1].pid == pid)
-		i--;
-	else if (i == told->nr_groups || told->groups[i].pid != pid)
-		return NULL;
-	return *told->groups[i].path ? told->groups[i].path : NULL;
+	found = find_last_since(attribution->told.groups,
+				attribution->told.nr_groups, sizeof(*found),
+				(struct since){ event->time_ns, pid });
+	return found && *found->path ? found->path : NULL;
 }
 
 const struct sonde_event_schedule *
 sonde_attribution_schedule(const struct sonde_attribution *attribution,
 			   const struct sonde_event *event, int32_t tid)
 {
-	const struct scheduling wanted = { .since_ns = event->time_ns,
-					   .tid = tid };
-	const struct told *told;
-	size_t i;
+	const struct scheduling *found;
 
 	if (!attribution || tid <= 0)
 		return NULL;
-	told = &attribution->told;
-	SONDE_SEARCH(i, told->nr_schedules,
-		     by_scheduled(&told->schedules[i], &wanted) <= 0);
-	if (i && told->schedules[i - 1].tid == tid)
-		i--;
-	else if (i == told->nr_schedules || told->schedules[i].tid != tid)
-		return NULL;
-	return &told->schedules[i].schedule;
+	found = find_last_since(attribution->told.schedules,
+				attribution->told.nr_schedules, sizeof(*found),
+				(struct since){ event->time_ns, tid });
+	return found ? &found->schedule : NULL;
 }
 
 /* The last name of the thread that was seen before that time, or the first. */
 static const char *find_name(const struct told *told, int32_t tid,
 			     int64_t time_ns)
 {
-	const struct naming wanted = { .since_ns = time_ns, .tid = tid };
-	size_t i;
+	const struct naming *found =
+		find_last_since(told->names, told->nr_names, sizeof(*found),
+				(struct since){ time_ns, tid });
 
-	SONDE_SEARCH(i, told->nr_names,
-		     by_thread(&told->names[i], &wanted) <= 0);
-	if (i && told->names[i - 1].tid == tid)
-		i--;
-	else if (i == told->nr_names || told->names[i].tid != tid)
-		return NULL;
-	return told->names[i].name[0] ? told->names[i].name : NULL;
+	return found && found->name[0] ? found->name : NULL;
 }
 
 const char *sonde_attribution_name(const struct sonde_attribution *attribution,
