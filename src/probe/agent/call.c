@@ -97,8 +97,7 @@ static void call_emit_bytes(const struct hit *hit, uint32_t event,
 	state = sonde_agent_state_of(agent, event);
 	if (sonde_unlikely(!state))
 		sonde_agent_miss(agent);
-	else if (sonde_unlikely(state & SONDE_STATE_GENERIC ||
-				!agent->tid_offset || !sonde_agent_rseq()))
+	else if (sonde_unlikely(!sonde_agent_is_fast(agent, state)))
 		call_append_slowly(hit, state, bytes, size);
 	else
 		sonde_agent_append_block(state, bytes, SONDE_AGENT_INC(size));
@@ -838,8 +837,7 @@ call_function(struct sonde_agent *agent, uint64_t index,
 	}
 	sonde_agent_count(agent, index);
 	state = sonde_agent_state_of(agent, probe->near.event);
-	if (sonde_unlikely(!state || state & SONDE_STATE_GENERIC ||
-			   !agent->tid_offset || !sonde_agent_rseq()))
+	if (sonde_unlikely(!state || !sonde_agent_is_fast(agent, state)))
 		tell_function_slowly(agent, probe, r);
 	else
 		sonde_agent_append_word(state, probe->near.word,

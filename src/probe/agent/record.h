@@ -73,6 +73,15 @@ static inline void sonde_agent_miss(struct sonde_agent *agent)
 	sonde_add_relaxed(&agent->missed, 1);
 }
 
+/* Whether a record for this state word can be made by the functions in
+ * append_x86_64.S. */
+static inline bool sonde_agent_is_fast(const struct sonde_agent *agent,
+				       uint32_t state)
+{
+	return !(state & SONDE_STATE_GENERIC) && agent->tid_offset &&
+	       sonde_agent_rseq();
+}
+
 /* `bytes` has SONDE_AGENT_APPEND_SLACK more that may be read; `from`: where the
  * hit was, for its call stack. */
 static inline void sonde_agent_append(const struct sonde_agent *agent,
@@ -83,8 +92,7 @@ static inline void sonde_agent_append(const struct sonde_agent *agent,
 	uint64_t inc = SONDE_AGENT_INC(size);
 	uint64_t first;
 
-	if (sonde_unlikely(state & SONDE_STATE_GENERIC || !agent->tid_offset ||
-			   !sonde_agent_rseq())) {
+	if (sonde_unlikely(!sonde_agent_is_fast(agent, state))) {
 		sonde_agent_append_from(state, bytes, inc, from);
 		return;
 	}
