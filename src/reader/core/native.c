@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/grow.h"
 #include "expr/jit/jit.h"
 
 #define ALIGN     16u
@@ -18,20 +19,11 @@
 /* Room for so many more bytes. */
 static bool native_make_room(struct sonde_native *native, size_t more)
 {
-	size_t room = native->room ? native->room : 4096;
-	uint8_t *bytes;
-
 	if (native->nr_bytes + more > BYTES_MAX)
 		return false;
-	while (room < native->nr_bytes + more)
-		room *= 2;
-	if (room == native->room)
-		return true;
-	bytes = realloc(native->bytes, room);
-	if (!bytes)
-		return false;
-	native->bytes = bytes;
-	native->room = room;
+	while (native->room < native->nr_bytes + more)
+		if (SONDE_GROW(native->bytes, native->room, native->room))
+			return false;
 	return true;
 }
 
