@@ -14,12 +14,11 @@ import shutil
 import signal
 import stat
 import subprocess
-import time
 
 from sonde import (SONDE, build, check, install, record, run, scratch,
                    skip_if_sanitized)
 from harness import PATIENCE, Skip, check_equal, main, test
-from robust import read_stat
+from robust import read_stat, recorder_of, until
 
 OTHER = 64123  # nobody's
 
@@ -278,21 +277,6 @@ def waiting(to, *options, before="1000", after="1000", command=None):
         front.out, front.err = front.communicate("\n", timeout=240 * PATIENCE)
 
 
-def recorder_of(front):
-    children = pathlib.Path(f"/proc/{front.pid}/task/{front.pid}/children")
-    for pid in children.read_text().split():
-        if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sonde-recorder\n":
-            return int(pid)
-    raise AssertionError("no recorder")
-
-
-def until(condition):
-    deadline = time.monotonic() + 60 * PATIENCE
-    while not condition():
-        check(time.monotonic() < deadline, "it didn't happen")
-        time.sleep(0.01)
-
-
 def is_gone(pid):
     try:
         text = pathlib.Path(f"/proc/{pid}/stat").read_text()
@@ -317,7 +301,7 @@ def a_directory_that_is_replaced_leads_nowhere_else():
             as_other("mv", str(trace), str(home / "moved"))
             as_other("ln", "-s", str(target), str(trace))
             if kill:
-                recorder = recorder_of(front)
+                recorder = recorder_of(front.pid)
                 os.kill(recorder, 9)
                 until(lambda: is_gone(recorder))
         check(front.returncode == 0, front.err)
@@ -363,7 +347,7 @@ def fifos_among_the_files_do_not_stop_the_recorder():
     """At names it will want; put there by the only ones who can."""
     trace = scratch() / "trace"
     with waiting(trace) as front:
-        recorder = recorder_of(front)
+        recorder = recorder_of(front.pid)
         stop_between_files(recorder, trace)
         os.rename(trace / "index", trace.parent / "index")
         os.mkfifo(trace / "index")
@@ -381,7 +365,7 @@ def fifos_among_the_files_do_not_stop_the_recorder():
 def a_repair_does_not_wait_for_a_fifo():
     trace = scratch() / "trace"
     with waiting(trace) as front:
-        recorder = recorder_of(front)
+        recorder = recorder_of(front.pid)
         os.kill(recorder, 19)
         os.rename(trace / "index", trace.parent / "index")
         os.mkfifo(trace / "index")
