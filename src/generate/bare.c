@@ -49,15 +49,8 @@ void sonde_generate_bare(const struct sonde_generate_model *model, FILE *to)
 {
 	unsigned int id = 1;
 
-	(void)fprintf(to,
-		      "/* Made by sonde generate: change the description, not "
-		      "this. */\n"
-		      "#ifndef SONDE_BARE_EVENTS_%s\n"
-		      "#define SONDE_BARE_EVENTS_%s\n\n"
-		      "#include <sonde/bare.h>\n\n",
-		      model->provider, model->provider);
-	sonde_generate_put_about("", model->about, to);
-	sonde_generate_put_types(model, to);
+	sonde_generate_put_begin(model, "BARE_", "#include <sonde/bare.h>\n\n",
+				 to);
 	bare_put_ring(model, to);
 	for (const struct sonde_generate_event *event = model->events; event;
 	     event = event->next)

@@ -227,9 +227,18 @@ static void header_put_type(const struct sonde_generate_named *type, FILE *to)
 	(void)fputs("#endif\n\n", to);
 }
 
-void sonde_generate_put_types(const struct sonde_generate_model *model,
+void sonde_generate_put_begin(const struct sonde_generate_model *model,
+			      const char *target, const char *includes,
 			      FILE *to)
 {
+	(void)fprintf(to,
+		      "/* Made by sonde generate: change the description, not "
+		      "this. */\n"
+		      "#ifndef SONDE_%sEVENTS_%s\n"
+		      "#define SONDE_%sEVENTS_%s\n\n%s",
+		      target, model->provider, target, model->provider,
+		      includes);
+	sonde_generate_put_about("", model->about, to);
 	for (const struct sonde_generate_named *type = model->types; type;
 	     type = type->next)
 		header_put_type(type, to);
@@ -390,7 +399,9 @@ static void header_put_event(const struct header *header,
 /* C++ makes the sites of all functions, called or not, but not of templates
  * that aren't used. Left to itself, a compiler makes calls of what has several
  * places in one file. */
-static const char function_words[] =
+static const char begin_words[] =
+	"#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
+	"#include <sonde/tracepoint.h>\n\n"
 	"#ifndef SONDE_GENERATED\n"
 	"#ifdef __cplusplus\n"
 	"#define SONDE_GENERATED \\\n"
@@ -404,16 +415,7 @@ void sonde_generate_header(const struct sonde_generate_model *model, FILE *to)
 {
 	const struct header header = { model, to };
 
-	(void)fprintf(to,
-		      "/* Made by sonde generate: change the description, not "
-		      "this. */\n"
-		      "#ifndef SONDE_EVENTS_%s\n#define SONDE_EVENTS_%s\n\n"
-		      "#include <stdbool.h>\n#include <stddef.h>\n"
-		      "#include <stdint.h>\n\n"
-		      "#include <sonde/tracepoint.h>\n\n%s",
-		      model->provider, model->provider, function_words);
-	sonde_generate_put_about("", model->about, to);
-	sonde_generate_put_types(model, to);
+	sonde_generate_put_begin(model, "", begin_words, to);
 	for (const struct sonde_generate_event *event = model->events; event;
 	     event = event->next)
 		header_put_event(&header, event);

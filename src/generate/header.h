@@ -5,8 +5,10 @@
 
 #include "generate/model.h"
 
-/* A structure for each structure and variant, constants for each enumeration. */
-void sonde_generate_put_types(const struct sonde_generate_model *model,
+/* What a header begins with: its guard, by the word of its target and a line below
+ * ("BARE_", say), what it includes, what it is about, the types that have names. */
+void sonde_generate_put_begin(const struct sonde_generate_model *model,
+			      const char *target, const char *includes,
 			      FILE *to);
 
 /* The parameters of an event's function, "uint32_t number, size_t nr_articles"

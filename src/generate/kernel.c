@@ -128,15 +128,8 @@ void sonde_generate_kernel(const struct sonde_generate_model *model, FILE *to)
 {
 	struct kernel_event of = { .model = model, .to = to };
 
-	(void)fprintf(to,
-		      "/* Made by sonde generate: change the description, not "
-		      "this. */\n"
-		      "#ifndef SONDE_KERNEL_EVENTS_%s\n"
-		      "#define SONDE_KERNEL_EVENTS_%s\n\n"
-		      "#include <sonde/kernel.h>\n\n",
-		      model->provider, model->provider);
-	sonde_generate_put_about("", model->about, to);
-	sonde_generate_put_types(model, to);
+	sonde_generate_put_begin(model, "KERNEL_",
+				 "#include <sonde/kernel.h>\n\n", to);
 	for (of.event = model->events; of.event; of.event = of.event->next) {
 		kernel_put_name(&of, "SONDE_KERNEL_DECLARE_(", ");\n\n");
 		kernel_put_body(&of);
