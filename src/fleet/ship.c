@@ -866,7 +866,11 @@ static bool is_to_open(void *ctx, const char *path,
 static int ship_open(struct sonde_ship *ship, const char *path,
 		     struct sonde_trace **ret_trace)
 {
-	const struct sonde_open_part part = { is_to_open, ship };
+	const struct sonde_open_part part = {
+		.from = is_to_open,
+		.ctx = ship,
+		.as_recorded = true,
+	};
 	struct sonde_trace_error error;
 	int err = sonde_trace_open_files(&path, 1, &part, &error, ret_trace);
 

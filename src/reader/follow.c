@@ -278,7 +278,8 @@ static int open_part(struct sonde_follow *follow,
 		     struct sonde_trace_error *error,
 		     struct sonde_trace **ret_trace)
 {
-	const struct sonde_open_part part = { begin_file, follow };
+	const struct sonde_open_part part = { .from = begin_file,
+					      .ctx = follow };
 	const char *path = follow->path;
 	struct sonde_trace *trace;
 	int err;

@@ -6,6 +6,7 @@
  *   core/trace.c    bytes -> sources (schema) and streams
  *   core/packets.c  a stream's table of packets, from its heads
  *   core/index.c    the same from its index
+ *   core/clock_line.c  one machine's clock on another one's time
  *   core/measure.c  when packets are that don't say so
  *   core/losses.c   what the heads' counters say is missing
  *   core/head.c     one packet's head
@@ -65,9 +66,10 @@ struct sonde_source {
 	struct sonde_trace *trace;
 	const char *path;
 	struct sonde_schema *schema;
-	struct sonde_clock_info *clocks;  /* schema->nr_clocks */
-	struct sonde_clock_scale *scales; /* likewise */
-	size_t machine;                   /* whose it is, of trace->machines */
+	struct sonde_clock_info *clocks;     /* schema->nr_clocks */
+	struct sonde_clock_scale *scales;    /* likewise */
+	const struct sonde_clock_line *line; /* in the scales; NULL: none */
+	size_t machine;    /* whose it is, of trace->machines */
 	bool is_sonde;     /* env tracer2_name, or tracer_name, is "sonde" */
 	bool lost_at_most; /* lost events may not have been asked for */
 	size_t metadata_bytes; /* that were read */
@@ -215,6 +217,22 @@ static inline int64_t sonde_elapsed_ns(int64_t begin_ns, int64_t end_ns)
 		return 0;
 	return __builtin_sub_overflow(end_ns, begin_ns, &ns) ? INT64_MAX : ns;
 }
+
+/*
+ * Times of several machines (core/clock_line.h). How far a time of this trace's
+ * can be from the clock that it was put on; -1: nobody knows.
+ */
+int64_t sonde_source_bound_ns(const struct sonde_source *source,
+			      int64_t time_ns);
+/* How far the difference of two traces' times can be from the truth: 0 on one
+ * machine; -1: nobody knows, as they were not put on one clock. */
+int64_t sonde_source_apart_ns(const struct sonde_source *one, int64_t one_ns,
+			      const struct sonde_source *other,
+			      int64_t other_ns);
+/* Whether it is known which of the two was first. */
+bool sonde_source_is_ordered(const struct sonde_source *one, int64_t one_ns,
+			     const struct sonde_source *other,
+			     int64_t other_ns);
 
 /*
  * Whether an enumeration's labels are of bits, to be combined: each is of one

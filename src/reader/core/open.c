@@ -7,7 +7,8 @@
  * without one, the directories below are looked at, breadth first, in the order
  * of their names, up to five levels deep; each once, whatever symbolic links
  * say. A path below which there is none is an error, also if others have some.
- * A stream's index is `index/NAME.idx`.
+ * A stream's index is `index/NAME.idx`. `.clock` says how the trace's clock is to
+ * another machine's.
  *
  * Names are sorted as people count: cpu2 before cpu10.
  */
@@ -21,8 +22,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "reader/core/clock_line.h"
 #include "reader/core/open.h"
 #include "reader/core/packets.h"
+#include "sys/textfile.h"
 
 #define LEVELS_MAX      5
 #define DIRECTORIES_MAX 20000
@@ -136,7 +139,7 @@ static int open_add_stream(struct sonde_source *source, const char *name,
 	struct sonde_bytes index = { 0 };
 	int err;
 
-	if (part && !part->from(part->ctx, path, &from))
+	if (part && part->from && !part->from(part->ctx, path, &from))
 		return 0;
 	err = map_file(path, &bytes);
 	if (!err)
@@ -178,6 +181,26 @@ static int add_streams(struct sonde_source *source,
 	return err;
 }
 
+/* The file that puts its times on another machine's clock, if there is one. */
+static int open_clock(struct sonde_source *source)
+{
+	char *path = join(source->path, SONDE_CLOCK_LINE_FILE);
+	char *text = path && open_is_file(path) ?
+			     malloc(SONDE_CLOCK_LINE_BYTES) :
+			     NULL;
+	int err = path ? 0 : -ENOMEM;
+	int nr = -ENOENT;
+
+	if (text)
+		nr = sonde_textfile_read(text, SONDE_CLOCK_LINE_BYTES, "%s",
+					 path);
+	if (text)
+		err = sonde_trace_set_clock(source, nr < 0 ? NULL : text);
+	free(text);
+	free(path);
+	return err;
+}
+
 static int add_source(struct sonde_trace *trace, const char *folder,
 		      const char *metadata, const struct sonde_open_part *part,
 		      struct sonde_trace_error *error)
@@ -192,6 +215,8 @@ static int add_source(struct sonde_trace *trace, const char *folder,
 		trace, folder, bytes.data ? bytes.data : (const uint8_t *)"",
 		bytes.bytes, error, &source);
 	sonde_bytes_unmap(&bytes);
+	if (!err && !(part && part->as_recorded) && open_clock(source))
+		err = fail_with(error, -ENOMEM, folder);
 	return err ? err : add_streams(source, part, error);
 }
 

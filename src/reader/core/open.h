@@ -24,6 +24,12 @@ int sonde_trace_add_source(struct sonde_trace *trace, const char *path,
 			   struct sonde_trace_error *error,
 			   struct sonde_source **ret_source);
 
+/* Puts its times on another machine's clock, as a file `.clock` says
+ * (core/clock_line.h); one that makes no sense is a problem of the trace's, and
+ * changes nothing. Before streams are added. `text` ends with a zero; NULL: it
+ * can't be read. -ENOMEM. */
+int sonde_trace_set_clock(struct sonde_source *source, const char *text);
+
 /* Where the reading of a file begins: at a packet, and in that behind what was
  * read before. */
 struct sonde_open_place {
@@ -73,10 +79,12 @@ sonde_trace_fail(struct sonde_trace_error *error, int err, const char *format,
 
 /* Which part of a trace is opened. */
 struct sonde_open_part {
-	/* Where the file's reading begins; false: it is left out. */
+	/* Where the file's reading begins; false: it is left out. NULL: all is
+	 * read. */
 	bool (*from)(void *ctx, const char *path,
 		     struct sonde_open_place *ret_place);
 	void *ctx;
+	bool as_recorded; /* no clock is put on another one's time */
 };
 
 /* sonde_trace_open(), but for what a model knows of the trace's threads.

@@ -21,6 +21,7 @@
 #include "base/port.h"
 #include "ctf/packed.h"
 #include "reader/attribution.h"
+#include "reader/core/clock_line.h"
 #include "reader/core/open.h"
 #include "reader/core/packets.h"
 #include "reader/core/problems.h"
@@ -420,6 +421,46 @@ int sonde_trace_add_source(struct sonde_trace *trace, const char *path,
 	if (!err)
 		*ret_source = source;
 	return err;
+}
+
+static int bad_clock(const struct sonde_source *source, const char *why)
+{
+	struct sonde_problem problem = {
+		.kind = SONDE_PROBLEM_METADATA,
+		.begin = SONDE_TIME_MIN,
+		.end = SONDE_TIME_MAX,
+		.count = 1,
+	};
+
+	sonde_problem_say(source->trace, &problem,
+			  "%.100s/" SONDE_CLOCK_LINE_FILE
+			  "%s: times are as they were recorded; sonde sync "
+			  "--write makes it anew",
+			  source->path, why);
+	return 0;
+}
+
+int sonde_trace_set_clock(struct sonde_source *source, const char *text)
+{
+	struct sonde_pool *pool = &source->trace->pool;
+	struct sonde_clock_line *line = sonde_pool_get(pool, 1, sizeof(*line));
+	char why[64];
+	size_t nr_line;
+	int err;
+
+	if (!text)
+		return bad_clock(source, " can't be read");
+	if (!line)
+		return -ENOMEM;
+	err = sonde_clock_line_parse(text, pool, line, &nr_line);
+	(void)snprintf(why, sizeof(why), ", line %zu, makes no sense", nr_line);
+	if (err)
+		return err == -EINVAL ? bad_clock(source, why) : err;
+	source->line = line;
+	for (size_t i = 0; i < source->schema->nr_clocks; i++)
+		source->scales[i] =
+			sonde_clock_line_scale(line, &source->scales[i]);
+	return 0;
 }
 
 /* ---- streams ---- */
