@@ -10,11 +10,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/model/attribution.h"
 #include "analysis/reports/transfers.h"
 #include "base/number.h"
 #include "base/port.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
+#include "cmd/sync_write.h"
 #include "fleet/sync.h"
 #include "reader/reader.h"
 #include "sys/textfile.h"
@@ -31,11 +33,12 @@ static const char usage[] =
 	"can be from the truth. FILE has a line for each message:\n"
 	"FROM TO SENT RECEIVED, both times in nanoseconds by the host's own clock.\n"
 	"Of traces of several hosts, with system calls and sock:sock_*_length, the\n"
-	"messages are what their threads sent to each other by TCP.\n";
+	"messages are what their threads sent to each other by TCP. With --write\n"
+	"these traces are put on the first one's clock, for all that reads them.\n";
 
 struct words {
 	const char *window;
-	bool json;
+	bool json, write;
 };
 
 /* clang-format off */
@@ -43,6 +46,9 @@ struct words {
 static const struct sonde_option options[] = {
 	{ "window", 0, "TIME", NULL, TO(window),
 	  "how long a clock is taken to be even (default: 60s)" },
+	{ "write", 0, NULL, NULL, TO(write),
+	  "put the traces on the clock of the first one's host: a file .clock "
+	  "beside each, which all commands heed" },
 	{ "json", 0, NULL, NULL, TO(json), "as JSON" },
 	{ 0 }
 };
@@ -185,15 +191,18 @@ static int sync_take_transfers(struct sonde_sync *sync,
 	return 1;
 }
 
-static int sync_read_traces(struct sonde_sync *sync, char **paths, size_t nr)
+/* Opened as they were recorded: what an earlier look found of their clocks isn't
+ * built upon. `report` gets a table of what was written, if it was asked for. */
+static int sync_read_traces(struct sonde_sync *sync, char **paths, size_t nr,
+			    bool write, struct sonde_report *report)
 {
 	struct sonde_transfers transfers = { 0 };
 	struct sonde_map_options all;
 	struct sonde_trace_error error;
 	struct sonde_trace *trace;
 	int status = 1;
-	int err = sonde_trace_open((const char *const *)paths, nr, &error,
-				   &trace);
+	int err = sonde_attribution_open_as_recorded((const char *const *)paths,
+						     nr, &error, &trace);
 
 	if (err) {
 		sonde_complain("sync: %s", error.text);
@@ -205,6 +214,8 @@ static int sync_read_traces(struct sonde_sync *sync, char **paths, size_t nr)
 		sonde_complain("sync: %s", strerrordesc_np(-err));
 	else
 		status = sync_take_transfers(sync, trace, &transfers);
+	if (!status && write)
+		status = sonde_command_sync_write(trace, &transfers, report);
 	sonde_transfers_fini(&transfers);
 	sonde_trace_close(trace);
 	return status;
@@ -217,9 +228,9 @@ static bool sync_is_trace(const char *path)
 	return !stat(path, &about) && S_ISDIR(about.st_mode);
 }
 
-static int sync_show(struct sonde_sync *sync, uint64_t window_ns, bool json)
+static int sync_show(struct sonde_sync *sync, uint64_t window_ns, bool json,
+		     struct sonde_report *report)
 {
-	struct sonde_report *report = sonde_report_new("sync");
 	struct sonde_table *table = sonde_report_table(
 		report, "windows", NULL, columns, SONDE_ARRAY_SIZE(columns));
 	struct sonde_show how;
@@ -231,44 +242,60 @@ static int sync_show(struct sonde_sync *sync, uint64_t window_ns, bool json)
 	how.json = json;
 	if (!err)
 		err = sonde_show_report(&how, report, stdout);
-	sonde_report_free(report);
 	return err ? 1 : 0;
+}
+
+/* -1: go on; or an exit status, said why. */
+static int sync_parse(int argc, char **argv, struct words *words,
+		      uint64_t *window_us)
+{
+	int status =
+		sonde_option_take(&sonde_command_sync, argc, argv, words, NULL);
+
+	if (status != -1)
+		return status;
+	if (optind == argc || ((words->write || optind + 1 < argc) &&
+			       !sync_is_trace(argv[optind]))) {
+		sonde_complain("sync: %s are wanted",
+			       words->write ?
+				       "for --write, traces" :
+				       "one file of messages, or traces,");
+		return SONDE_EXIT_USAGE;
+	}
+	if (words->window &&
+	    (sonde_number_parse_time_us(words->window, window_us) ||
+	     *window_us < 1000000 || *window_us > WINDOW_MAX / 1000)) {
+		sonde_complain("sync: --window %.50s: from 1s to 24h",
+			       words->window);
+		return SONDE_EXIT_USAGE;
+	}
+	return -1;
 }
 
 static int sync_run(int argc, char **argv)
 {
 	uint64_t window_us = 60 * 1000000;
 	struct words words = { 0 };
-	int status = sonde_option_take(&sonde_command_sync, argc, argv, &words,
-				       NULL);
+	int status = sync_parse(argc, argv, &words, &window_us);
+	struct sonde_report *report;
 	struct sonde_sync *sync;
 
 	if (status != -1)
 		return status;
-	if (optind == argc ||
-	    (optind + 1 < argc && !sync_is_trace(argv[optind]))) {
-		sonde_complain(
-			"sync: one file of messages is wanted, or traces");
-		return SONDE_EXIT_USAGE;
-	}
-	if (words.window &&
-	    (sonde_number_parse_time_us(words.window, &window_us) ||
-	     window_us < 1000000 || window_us > WINDOW_MAX / 1000)) {
-		sonde_complain("sync: --window %.50s: from 1s to 24h",
-			       words.window);
-		return SONDE_EXIT_USAGE;
-	}
+	report = sonde_report_new("sync");
 	sync = sonde_sync_new();
 	if (!sync)
 		status = 1;
 	else if (sync_is_trace(argv[optind]))
 		status = sync_read_traces(sync, argv + optind,
-					  (size_t)(argc - optind));
+					  (size_t)(argc - optind), words.write,
+					  report);
 	else
 		status = sync_read(sync, argv[optind]);
 	if (status == 0)
-		status = sync_show(sync, window_us * 1000, words.json);
+		status = sync_show(sync, window_us * 1000, words.json, report);
 	sonde_sync_free(sync);
+	sonde_report_free(report);
 	return status;
 }
 

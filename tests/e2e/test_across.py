@@ -14,7 +14,7 @@ import re
 
 from sonde import check, install, run, SONDE
 from harness import check_equal, main, test
-from stories import (SPAN, WAIT, WAKE, entry, exit_, process, report, request,
+from stories import (SPAN, START, WAIT, WAKE, entry, exit_, process, report, request,
                      switch, us, waking, write_trace)
 
 AHEAD = 3_000_000
@@ -26,7 +26,8 @@ class Pair:
     """One connection between the web server's thread 811 and the database's 812;
     positions go round 2^32 early."""
 
-    def __init__(self, ahead=AHEAD, addresses=(WEB, DB)):
+    def __init__(self, ahead=AHEAD, addresses=(WEB, DB), ppm=0):
+        self.ppm = ppm  # faster is the database's clock
         self.ends = {"web": addresses, "db": addresses[::-1]}
         self.ahead = ahead
         self.sent = {"web": 0xffffff00, "db": 77}
@@ -81,8 +82,11 @@ class Pair:
                  switch(end + 10, tid % 2, 0, tid))
 
     def traces(self, begin=1000, end=21000):
-        ahead = {"web": 0, "db": self.ahead}
-        return [write_trace([(e[0] + ahead[host], *e[1:]) for e in events],
+        def shown(host, time):
+            return time if host == "web" else (
+                time + self.ahead + time * self.ppm / 1_000_000)
+
+        return [write_trace([(shown(host, e[0]), *e[1:]) for e in events],
                             request(begin, end) if host == "web" else (),
                             host=host)
                 for host, events in self.events.items()]
@@ -286,6 +290,135 @@ def sync_of_traces_that_do_not_tell_says_what_to_record():
     done = run(SONDE, "sync", trace)
     check_equal(done.returncode, 1, done.stdout)
     check("sock:sock_*_length" in done.stderr, done.stderr)
+
+
+# ---- sonde sync --write ----
+
+def write(traces, *options):
+    done = run(SONDE, "sync", "--write", "--json", *options, *traces)
+    check_equal(done.returncode, 0, done.stderr)
+    return {row["host"]: row for row in json.loads(done.stdout)["written"]}
+
+
+def clocks(traces):
+    """Those of stat, by host; each host's is in one or two traces."""
+    done = run(SONDE, "stat", "--json", "-v", *traces)
+    check_equal(done.returncode, 0, done.stderr)
+    got = json.loads(done.stdout)
+    hosts = {row["path"]: row["host"] for row in got["traces"]}
+    return {hosts[row["trace"]]: row for row in got["clocks"]}, got.get("notes", [])
+
+
+def printed(traces, *options):
+    done = run(SONDE, "print", "--json", *options, *traces)
+    check_equal(done.returncode, 0, done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def bytes_below(traces):
+    return {path: path.read_bytes() for trace in traces
+            for path in trace.rglob("*") if path.is_file() and
+            path.name != ".clock"}
+
+
+@test
+def synced_traces_are_on_one_clock_within_the_bound_and_their_bytes_are_the_same():
+    for ppm in (0, 400):
+        pair = story(ppm=ppm)
+        traces = pair.traces()
+        before = bytes_below(traces)
+        row = write(traces)["db"]
+        within = row["within_ns"]
+        check(0 < within < 1_000_000, row)
+        check_equal((row["to"], row["known_percent"]), ("web", 100), "what was written")
+        check_equal(bytes_below(traces), before, "bytes of the traces")
+        shown = [e["time_ns"] - START for e in
+                 printed(traces[1:], "--fields", "time", "--statedump")]
+        truth = sorted(round(e[0] * 1000) for e in pair.events["db"])
+        check_equal(len(shown), len(truth), "events")
+        # the last point is where web's trace ends; db's goes on for no longer
+        wrong = [(a, b) for a, b in zip(shown, truth) if abs(a - b) > within]
+        check_equal(wrong, [], f"times that aren't within {within} ns")
+
+
+@test
+def stat_shows_whose_clock_a_trace_is_on_and_how_far_it_can_be_off():
+    traces = story().traces()
+    check_equal([row["synced_to"] for row in clocks(traces)[0].values()],
+                [None, None], "before")
+    written = write(traces)
+    rows, notes = clocks(traces)
+    check_equal({host: (row["synced_to"], row["uncertainty_ns"])
+                 for host, row in rows.items()},
+                {host: ("web", written[host]["within_ns"])
+                 for host in ("web", "db")}, "clocks")
+    check(not any("isn't known" in note for note in notes), notes)
+
+
+@test
+def what_is_not_known_of_a_clock_at_all_times_is_said():
+    """The database was traced for long after the web server was."""
+    pair = story()
+    pair.add("db", switch(9_000_000, 0, 0, 812))
+    traces = pair.traces()
+    write(traces)
+    _, notes = clocks(traces)
+    check(any("to the clock of web isn't known for all of its time" in note
+              for note in notes), notes)
+
+
+@test
+def sync_again_starts_from_what_was_recorded():
+    traces = story(ppm=300).traces()
+    write(traces)
+    paths = [p for trace in traces for p in trace.rglob(".clock")]
+    check_equal(len(paths), 3, "files")
+    first = [path.read_text() for path in paths]
+    written = write(traces)
+    check_equal([path.read_text() for path in paths], first, "files")
+    check(abs(us(written["db"], "ahead") - AHEAD) < 400, written)
+
+
+@test
+def of_a_host_that_sent_nothing_no_clock_is_left():
+    pair = story()
+    traces = pair.traces()
+    write(traces)
+    alone = story().traces()
+    for path in alone[1].rglob("metadata"):
+        path.write_text(path.read_text().replace('"db"', '"other"'))
+    (alone[1] / "kernel" / ".clock").write_text("of old\n")
+    for path in (alone[1] / "kernel").glob("cpu*"):
+        path.unlink()
+    done = run(SONDE, "sync", "--write", "--json", *alone)
+    check_equal(done.returncode, 0, done.stderr)
+    rows = {row["host"]: row for row in json.loads(done.stdout)["written"]}
+    check_equal((rows["other"]["to"], rows["other"]["within_ns"]),
+                (None, None), "what was written")
+    check(not (alone[1] / "kernel" / ".clock").exists(), "the file is there")
+
+
+@test
+def a_clock_that_makes_no_sense_is_said_and_changes_no_time():
+    traces = story().traces()
+    before = printed(traces[1:])
+    write(traces)
+    check(printed(traces[1:]) != before, "times are the same")
+    path = traces[1] / "kernel" / ".clock"
+    path.write_text(path.read_text().replace("line", "lines"))
+    problem, = json.loads(run(SONDE, "stat", "--json", traces[1]).stdout)[
+        "problems"]
+    check(".clock, line 3, makes no sense: times are as they were recorded"
+          in problem["text"], problem)
+    check_equal(printed(traces[1:]), before, "events")
+
+
+@test
+def sync_does_not_write_what_is_in_a_file_of_messages():
+    path = story().traces()[0] / "kernel" / "metadata"
+    done = run(SONDE, "sync", "--write", path)
+    check_equal(done.returncode, 2, done.stderr)
+    check("for --write, traces are wanted" in done.stderr, done.stderr)
 
 
 install()

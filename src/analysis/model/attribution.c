@@ -619,14 +619,32 @@ const struct sonde_attributor sonde_attributor = {
 	.name = sonde_attribution_name,
 };
 
-int sonde_trace_open(const char *const *paths, size_t nr_paths,
-		     struct sonde_trace_error *error,
-		     struct sonde_trace **ret_trace)
+static int attribution_open(const char *const *paths, size_t nr_paths,
+			    const struct sonde_open_part *part,
+			    struct sonde_trace_error *error,
+			    struct sonde_trace **ret_trace)
 {
 	int err =
-		sonde_trace_open_files(paths, nr_paths, NULL, error, ret_trace);
+		sonde_trace_open_files(paths, nr_paths, part, error, ret_trace);
 
 	if (!err)
 		(*ret_trace)->attributor = &sonde_attributor;
 	return err;
+}
+
+int sonde_trace_open(const char *const *paths, size_t nr_paths,
+		     struct sonde_trace_error *error,
+		     struct sonde_trace **ret_trace)
+{
+	return attribution_open(paths, nr_paths, NULL, error, ret_trace);
+}
+
+int sonde_attribution_open_as_recorded(const char *const *paths,
+				       size_t nr_paths,
+				       struct sonde_trace_error *error,
+				       struct sonde_trace **ret_trace)
+{
+	const struct sonde_open_part part = { .as_recorded = true };
+
+	return attribution_open(paths, nr_paths, &part, error, ret_trace);
 }

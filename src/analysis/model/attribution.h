@@ -34,6 +34,13 @@
 
 #include "reader/attribution.h"
 
+/* sonde_trace_open(), with the times that were recorded: no clock is put on another
+ * machine's (reader/core/clock_line.h). */
+int sonde_attribution_open_as_recorded(const char *const *paths,
+				       size_t nr_paths,
+				       struct sonde_trace_error *error,
+				       struct sonde_trace **ret_trace);
+
 /* What sonde_trace_open() gives to a trace. */
 extern const struct sonde_attributor sonde_attributor;
 

@@ -15,6 +15,7 @@
 
 #include "analysis/reports/reports.h"
 #include "base/port.h"
+#include "reader/core/clock_line.h"
 #include "reader/reader.h"
 
 #define EVENT_ROWS  32
@@ -249,7 +250,43 @@ static void add_environment(const struct overview *overview)
 
 /* ---- clocks ---- */
 
-static void stat_add_clock(struct sonde_table *table,
+/* Whose clock its times are on, and how far they can be from that. */
+static void stat_add_uncertainty(struct sonde_report *report,
+				 struct sonde_table *table,
+				 const struct sonde_source *source)
+{
+	const struct sonde_trace *trace = source->trace;
+	struct sonde_clock_widest widest = { .bound_ns = -1 };
+	int64_t begin_ns = SONDE_TIME_MAX;
+	int64_t end_ns = SONDE_TIME_MIN;
+
+	if (!source->line)
+		return;
+	for (size_t i = 0; i < trace->nr_streams; i++) {
+		const struct sonde_stream *stream = trace->streams[i];
+
+		if (stream->source != source)
+			continue;
+		begin_ns = begin_ns < stream->begin_ns ? begin_ns :
+							 stream->begin_ns;
+		end_ns = end_ns > stream->end_ns ? end_ns : stream->end_ns;
+	}
+	if (begin_ns <= end_ns)
+		widest =
+			sonde_clock_line_widest(source->line, begin_ns, end_ns);
+	sonde_table_text(table, 4, source->line->to);
+	if (widest.bound_ns >= 0)
+		sonde_table_int(table, 5, widest.bound_ns);
+	if (!widest.is_all)
+		sonde_report_note(
+			report,
+			"How %.200s is to the clock of %.100s isn't known for "
+			"all of its time.",
+			source->path, source->line->to);
+}
+
+static void stat_add_clock(struct sonde_report *report,
+			   struct sonde_table *table,
 			   const struct sonde_source *source, size_t i)
 {
 	const struct sonde_clock_info *clock = &source->clocks[i];
@@ -259,12 +296,21 @@ static void stat_add_clock(struct sonde_table *table,
 	sonde_table_text(table, 1, clock->name);
 	sonde_table_uint(table, 2, clock->frequency);
 	sonde_table_int(table, 3, source->scales[i].base_ns);
+	stat_add_uncertainty(report, table, source);
 	if (clock->precision)
-		sonde_table_uint(table, 4, clock->precision);
-	sonde_table_text(table, 5, clock->absolute ? "1970" : "unknown");
+		sonde_table_uint(table, 6, clock->precision);
+	sonde_table_text(table, 7, clock->absolute ? "1970" : "unknown");
 	if (clock->has_uuid)
-		add_uuid(table, 6, clock->uuid);
-	sonde_table_text(table, 7, clock->description);
+		add_uuid(table, 8, clock->uuid);
+	sonde_table_text(table, 9, clock->description);
+}
+
+static bool stat_has_lines(const struct sonde_trace *trace)
+{
+	for (size_t i = 0; i < trace->nr_sources; i++)
+		if (trace->sources[i]->line)
+			return true;
+	return false;
 }
 
 static void add_clocks(const struct overview *overview, bool verbose)
@@ -274,6 +320,8 @@ static void add_clocks(const struct overview *overview, bool verbose)
 		{ "name", "CLOCK", SONDE_CELL_TEXT },
 		{ "frequency_hz", "FREQUENCY (HZ)", SONDE_CELL_COUNT },
 		{ "zero", "AT COUNTER 0", SONDE_CELL_TIME },
+		{ "synced_to", "ON THE CLOCK OF", SONDE_CELL_TEXT },
+		{ "uncertainty", "WITHIN", SONDE_CELL_DURATION },
 		{ "precision_cycles", "PRECISION (CYCLES)", SONDE_CELL_COUNT },
 		{ "origin", "ORIGIN", SONDE_CELL_TEXT },
 		{ "uuid", "UUID", SONDE_CELL_TEXT },
@@ -282,12 +330,15 @@ static void add_clocks(const struct overview *overview, bool verbose)
 	struct sonde_table *table =
 		sonde_report_table(overview->report, "clocks", "Clocks",
 				   columns,
-				   verbose ? SONDE_ARRAY_SIZE(columns) : 4);
+				   verbose ? SONDE_ARRAY_SIZE(columns) :
+				   stat_has_lines(overview->trace) ? 6 :
+								     4);
 
 	for (size_t i = 0; i < overview->trace->nr_sources; i++)
 		for (size_t k = 0;
 		     k < overview->trace->sources[i]->schema->nr_clocks; k++)
-			stat_add_clock(table, overview->trace->sources[i], k);
+			stat_add_clock(overview->report, table,
+				       overview->trace->sources[i], k);
 }
 
 /* ---- totals ---- */
