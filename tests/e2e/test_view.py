@@ -1031,6 +1031,52 @@ def the_flame_graph_is_that_of_the_command():
             check(word in why["error"], f"{of}: {why}")
 
 
+def flat(node, path=()):
+    """A tree of the command's JSON, as weights by the path of names."""
+    path += node["name"],
+    yield path, (node["total_ns"], node["self_ns"], node["count"])
+    for child in node["children"]:
+        yield from flat(child, path)
+
+
+def flat_answer(answer, side):
+    """A side of the page's tree, likewise: what has any weight there."""
+    path = []
+    for depth, name, *weights in answer["nodes"]:
+        path[depth:] = name,
+        mine = tuple(weights[3 * side:3 * side + 3])
+        if mine[0]:
+            yield tuple(path), mine
+
+
+@test
+def trees_of_flame_graphs_are_those_of_the_command_for_each_side():
+    first, second = (Program(seed, 300).write() for seed in (48, 49))
+
+    def wanted(trace, *options):
+        tree = json.loads(run(SONDE, "flame", "--json", *options, trace).stdout)
+        return {path: weights for path, weights in flat(tree["root"])
+                if weights[0]}
+    with view(first) as server:
+        end = server.ready()["end"]
+        whole = server.ask("tree")
+        spans = server.ask("tree", a_from=0, a_to=end // 3,
+                           **{"from": end // 2, "to": end + 1})
+        check_equal(server.refused("tree", a_from=5, a_to=5)[0], 400, "no span")
+        check_equal(server.refused("tree", of="waits")[0], 404, "no stacks")
+    check_equal(dict(flat_answer(whole, 0)), wanted(first), "one")
+    check_equal(dict(flat_answer(spans, 0)),
+                wanted(first, "--to", f"+{end // 3 - 1}ns"), "A")
+    check_equal(dict(flat_answer(spans, 1)),
+                wanted(first, "--from", f"+{end // 2}ns"), "B")
+    check(len(spans["nodes"]) > 10, "hardly anything")
+    with view(second, first) as server:  # options come first
+        server.ready()
+        both = server.ask("tree", traces="0,1")
+    for side, trace in enumerate((first, second)):
+        check_equal(dict(flat_answer(both, side)), wanted(trace), f"trace {side}")
+
+
 def compared(notes, tables):
     """Without rates: a trace that was cut begins with its first event."""
     return notes, {name: [{re.sub("_(ns|percent)$", "", key): value

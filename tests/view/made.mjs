@@ -153,9 +153,9 @@ made("a dark page has a dark flame graph, and the legend's colours are those dra
   await page.click("#tab-flame");
   await page.waitForSelector("#flame-picture rect");
   const look = () => page.evaluate(() => {
-    const fill = (what) => getComputedStyle(document.querySelector(`#flame-picture ${what}`)).fill;
+    const style = (what) => getComputedStyle(document.querySelector(what));
     const key = [...document.querySelectorAll(".key")].find(({ textContent }) => textContent === "blocked");
-    return { back: fill("svg > rect"), text: fill("svg > text"), frame: fill("g text"),
+    return { back: style("body").backgroundColor, text: style("#flame-said").color, frame: style("#flame-picture g text").fill,
              key: key.style.getPropertyValue("--key") };
   });
   equal(await look(), { back: "rgb(255, 255, 255)", text: "rgb(27, 32, 39)", frame: "rgb(17, 17, 17)",
@@ -174,6 +174,76 @@ made("a dark page has a dark flame graph, and the legend's colours are those dra
   } finally {
     ROWS.pop();
   }
+});
+
+/** The boxes of the flame graph: how wide they are, in hundredths, and their text. */
+function boxes(page) {
+  return page.evaluate(() => {
+    const all = [...document.querySelectorAll("#flame-picture g.f")];
+    const width = (box) => Number(box.querySelector("rect").getAttribute("width"));
+    return Object.fromEntries(all.map((box) => [box.getAttribute("data-name"),
+      [Math.round(100 * width(box) / width(all[0])), box.querySelector("text").textContent]]));
+  });
+}
+
+made("a box of the flame graph is as wide as there is room by a click or Enter, and the address says so", async (page) => {
+  await page.click("#tab-flame");
+  await page.waitForSelector("#flame-picture g");
+  equal(await boxes(page), { all: [100, "all"], main: [100, "main"], new: [11, "new"], parse: [67, "parse"],
+    "read <b>": [33, "read <b>"], same: [11, "same"] }, "all of it");
+  await page.click("#flame-picture g[data-name=parse]");
+  await until(page, () => document.querySelectorAll("#flame-picture g").length === 4);
+  equal(await boxes(page), { all: [100, "all"], main: [100, "main"], parse: [100, "parse"], "read <b>": [50, "read <b>"] },
+    "what is below it");
+  await until(page, () => location.hash.includes("root="));
+  await page.reload();
+  await until(page, () => document.querySelectorAll("#flame-picture g").length === 4);
+  await page.focus("#flame-picture g[tabindex='0']");
+  await page.keyboard.press("Escape");
+  await until(page, () => document.querySelectorAll("#flame-picture g").length === 6);
+  for (const key of ["ArrowUp", "ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown", "ArrowRight"])
+    await page.keyboard.press(key);
+  equal(await page.evaluate(() => document.activeElement.getAttribute("data-name")), "same", "arrows");
+  check((await page.textContent("#flame-said")).startsWith("same: 100 ns, 11.11 %"), "what it is");
+  await page.keyboard.press("Enter");
+  await until(page, () => document.querySelectorAll("#flame-picture g").length === 3);
+  equal((await boxes(page)).same, [100, "same"], "Enter");
+  await page.click("#flame-whole");
+  await until(page, () => document.querySelectorAll("#flame-picture g").length === 6);
+});
+
+made("what is searched for in the flame graph is marked, and its share of all counts once", async (page) => {
+  await page.click("#tab-flame");
+  await page.waitForSelector("#flame-picture g");
+  await page.fill("#flame-find", "R");
+  await until(page, () => document.querySelectorAll("#flame-picture g.hit").length);
+  equal(await page.evaluate(() => [...document.querySelectorAll("#flame-picture g.hit")]
+    .map((box) => box.getAttribute("data-name"))), ["parse", "read <b>"], "marked");
+  check((await page.textContent("#flame-note")).includes('"R": 2 frames, 66.7 % of all'),
+        await page.textContent("#flame-note"));
+  await until(page, () => location.hash.includes("find=R"));
+});
+
+made("a flame graph says by colour and by a sign what has become more or less", async (page) => {
+  await page.click("#tab-flame");
+  await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 1e9 } }));
+  await page.focus("#flame-find");
+  await page.focus("#tab-flame");
+  await page.keyboard.press("c");
+  await page.evaluate(() => window.sonde.view.set({ select: { from: 1e9, to: 2e9 } }));
+  await until(page, () => document.querySelectorAll("#flame-picture g").length === 7);
+  const texts = async () => Object.fromEntries(Object.entries(await boxes(page)).map(([name, [, text]]) => [name, text]));
+  equal(await texts(), { all: "▲ all +80 %", main: "▲ main +80 %", new: "▲ new new", old: "▼ old go…",
+    parse: "▲ parse +100 %", "read <b>": "read <b>", same: "same" }, "per second of spans that are equally long");
+  const fill = (name) => page.getAttribute(`#flame-picture g[data-name="${name}"] rect`, "fill");
+  equal([await fill("new"), await fill("old"), await fill("same")], ["#ee8f22", "#4f9fd1", "#ededed"], "colours");
+  await page.selectOption("#flame-by", "share");
+  await until(page, () => document.querySelector("#flame-picture g[data-name=same] text").textContent.includes("▼"));
+  equal((await texts()).same, "▼ same −44.4 %", "by share of all");
+  await until(page, () => location.hash.includes("flameby=share") && location.hash.includes("against=span"));
+  await page.reload();
+  await until(page, () => document.querySelectorAll("#flame-picture g").length === 7);
+  equal((await texts()).same, "▼ same −44.4 %", "from the address");
 });
 
 made("wakings that lie on one another are left out, and others aren't", async (page) => {

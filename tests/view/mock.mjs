@@ -179,6 +179,19 @@ function latency(query) {
     worst: [{ t: WAIT.from, duration: WAIT.to - WAIT.from, row: WAIT.row, tid: WAIT.tid, key: "7" }] };
 }
 
+/** Nodes of a tree, with what a side of that number weighs. In A, "old" took what "new"
+ * takes in B, and "parse" half of what it does there. */
+const NODES = [[0, "all", [500, 900]], [1, "main", [500, 900]], [2, "new", [0, 100]],
+  [2, "old", [100, 0]], [2, "parse", [300, 600]], [3, "read <b>", [300, 300]], [2, "same", [100, 100]]];
+
+function tree(query) {
+  const sides = query.has("a_from") ? [0, 1] : [1];
+  return { unit: "ns", hidden: 0, sides: sides.map((at) => ({ total: NODES[0][2][at], notes: [] })),
+    nodes: NODES.filter(([, , totals]) => sides.some((at) => totals[at]))
+      .map(([depth, name, totals]) => [depth, name,
+        ...sides.flatMap((at) => [totals[at], totals[at], Number(totals[at] > 0)])]) };
+}
+
 /** Of the parts that sonde flame's have. */
 const FLAME = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 50" width="100" height="50">
 <style>text { font: 11px monospace; fill: #111; }</style>
@@ -211,7 +224,7 @@ export async function serve(port = 0) {
   const notes = notebook();
   const answers = { "api/notes": notes, "api/note": notes, "api/trace": () => trace, "api/rows": () => ROWS,
     "api/histogram": histogram, "api/at": at, "api/events": events, "api/arrows": arrows,
-    "api/statistics": statistics, "api/latency": latency, "api/pairs": () => PAIRS, "api/fields": () => FIELDS };
+    "api/statistics": statistics, "api/latency": latency, "api/pairs": () => PAIRS, "api/fields": () => FIELDS, "api/tree": tree };
   const held = new Map();
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://localhost");

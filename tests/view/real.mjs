@@ -280,11 +280,25 @@ real("the flame graph of a selection is that of sonde flame", PROGRAM, async (pa
   await page.waitForSelector("#flame-picture svg rect");
   const titles = await page.evaluate(() =>
     [...document.querySelectorAll("#flame-picture g.f")].map((frame) => frame.getAttribute("data-name")));
-  equal(titles.filter((name) => name?.startsWith("app:")).sort(), ["app:parse", "app:request"], "frames");
-  check((await page.textContent("#flame-picture")).includes("30 ms") ||
-        (await page.textContent("#flame-picture")).includes("30.0"), "how long it parsed");
+  equal(titles, ["all", "app:request", "app:parse"], "frames");
+  check((await page.textContent("#flame-picture")).includes("app:parse: 30 ms, 33.33 %, self 30 ms, 1 times"),
+        "how long it parsed");
   await page.selectOption("#flame-of", "live");
   await until(page, () => document.querySelector("#flame-note").textContent.includes("--stack"));
+});
+
+real("the flame graphs of two selections are compared, per second of each", PROGRAM, async (page) => {
+  const set = (from, to) => page.evaluate((select) => window.sonde.view.set({ select }), { from, to });
+  await set(0, 100_000_000);
+  await page.click("#tab-flame");
+  await page.waitForSelector("#flame-picture g");
+  await page.click("#flame-keep");
+  await set(100_000_000, 151_000_000);
+  await until(page, () => document.querySelector("#flame-note").textContent.includes("B: 51 ms"));
+  const titles = await page.evaluate(() => [...document.querySelectorAll("#flame-picture title")]
+    .map(({ textContent }) => textContent));
+  check(titles[2].startsWith("app:parse: +96.1 % per second; A: 30 ms, 33.33 %") && titles[2].includes("B: 30 ms"),
+        titles[2]);
 });
 
 real("two selections are compared", PROGRAM, async (page) => {

@@ -5,6 +5,7 @@
  *   flame.c       events -> tree (over spans.h)
  *   flame_stacks.c  recorded call stacks -> tree
  *   flame_text.c  tree -> folded stacks, JSON
+ *   flame_sides.c  tree, or two to be compared -> JSON for a page
  *   flame_svg.c   tree -> a picture that needs nothing but itself
  *
  * A node is a name below another node. Time between two changes of a track's
@@ -26,6 +27,7 @@
 #include <stdio.h>
 
 #include "analysis/report.h"
+#include "base/json.h"
 #include "reader/map.h"
 #include "view/export/spans.h"
 
@@ -93,5 +95,8 @@ void sonde_flame_write_folded(const struct sonde_flame *flame, FILE *to);
 void sonde_flame_write_json(const struct sonde_flame *flame, FILE *to);
 void sonde_flame_write_svg(const struct sonde_flame *flame, const char *title,
 			   FILE *to);
+/* One tree, or two of the same unit (flame_sides.c says how). */
+void sonde_flame_write_sides(const struct sonde_flame *const *flames, size_t nr,
+			     struct sonde_json *json);
 
 #endif /* VIEW_EXPORT_FLAME_H */

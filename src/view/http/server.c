@@ -88,6 +88,7 @@ static const struct {
 	{ "api/latency", sonde_view_answer_latency, "application/json" },
 	{ "api/pairs", sonde_view_answer_pairs, "application/json" },
 	{ "api/flame", sonde_view_answer_flame, "image/svg+xml" },
+	{ "api/tree", sonde_view_answer_tree, "application/json" },
 	{ "api/export", sonde_view_answer_export, "application/octet-stream" },
 	{ "api/notes", sonde_view_answer_notes, "application/json" },
 	{ "api/note", sonde_view_answer_note, "application/json" },

@@ -68,6 +68,7 @@ sonde_view_answer sonde_view_answer_diff;
 sonde_view_answer sonde_view_answer_latency;
 sonde_view_answer sonde_view_answer_pairs;
 sonde_view_answer sonde_view_answer_flame;
+sonde_view_answer sonde_view_answer_tree;
 sonde_view_answer sonde_view_answer_export;
 sonde_view_answer sonde_view_answer_notes;
 sonde_view_answer sonde_view_answer_note;

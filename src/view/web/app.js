@@ -119,7 +119,8 @@ class Page {
     part("name").title = trace.path;
     this.timeline.states = trace.states;
     this.detail.origin = this.events.origin = trace.origin;
-    this.compare.take(trace.traces?.length > 1 ? trace.traces : []);
+    for (const each of [this.compare, this.flame])
+      each.take(trace.traces?.length > 1 ? trace.traces : []);
     this.view.read(location.hash);
     window.addEventListener("hashchange", () => this.view.read(location.hash));
   }
@@ -226,7 +227,7 @@ class Page {
       return;
     const act = {
       "0": () => this.view.set({ from: 0, to: this.view.end }), f: () => this.fit(),
-      c: () => this.compare.keep(), m: () => this.notes.begin(), "[": () => this.notes.step(-1), "]": () => this.notes.step(1),
+      c: () => (this.view.tab === "flame" ? this.flame : this.compare).keep(), m: () => this.notes.begin(), "[": () => this.notes.step(-1), "]": () => this.notes.step(1),
       n: () => this.events.step(1), N: () => this.events.step(-1),
       "?": () => part("help").showModal(), "/": () => this.toFilter(),
     }[event.key];

@@ -17,7 +17,8 @@ export const KEYS = [
   ["f", "fit the selection"], ["0", "the whole trace"], ["Esc", "drop the selection"],
   ["←, →, ↑, ↓ in the overview", "move its frame, make it smaller or larger"],
   ["n, Shift + n", "next, previous event of the filter"], ["/", "filter events"],
-  ["c", "compare with the selection, or with what is seen"],
+  ["c", "compare with the selection, or with what is seen; in Flame, its picture"],
+  ["arrows, Enter, Esc in Flame", "go from box to box, zoom to it, show all"],
   ["m", "note on the selection, or on the cursor"], ["[, ]", "the note before, after"],
   ["?", "these keys"],
 ];

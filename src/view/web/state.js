@@ -12,7 +12,7 @@ const FIRST = {
   from: 0, to: 1, select: null, cursor: null, row: null, filter: "", rows: "",
   sort: "busy", idle: false, tab: "events", clock: "relative", by: "thread",
   pinned: [], folded: [], latency: null, flame: "within", top: 0, order: [],
-  compare: null, traces: "", box: [],
+  compare: null, traces: "", box: [], against: "", flameby: "", find: "", root: [],
 };
 
 export class View {
@@ -33,6 +33,8 @@ export class View {
     this.traces = ""; // or which two: "0,1"
     this.top = 0; // the first row in sight
     /** @type {number[]} */ this.order = []; // the table's: a column, 1 for down
+    this.against = ""; this.flameby = ""; this.find = ""; // of the flame graph (flame.js)
+    /** @type {string[]} */ this.root = []; // the names down to what fills its width
     /** @type {number[]} */ this.box = []; // in the drawings of latencies (latency.js)
     this.end = 1; // of the trace
     this.listeners = [];
@@ -124,12 +126,13 @@ export class View {
 
 const KINDS = { from: "number", to: "number", select: "span", cursor: "number",
   row: "number", idle: "boolean", pinned: "list", folded: "list", top: "number",
-  order: "list", compare: "span", box: "list",
+  order: "list", compare: "span", box: "list", root: "words",
   latency: "pair" };
 
 function kindOf(value) {
   if (Array.isArray(value))
-    return value.every(Number.isFinite) ? "list" : "";
+    return value.every(Number.isFinite) ? "list" :
+      value.every((text) => typeof text === "string") ? "words" : "";
   if (value && typeof value === "object") {
     if (Number.isFinite(value.from) && value.to > value.from)
       return "span";

@@ -43,7 +43,7 @@ export function keeps(file, answer) {
     keep("JSON", () => download(`${file()}.json`, "application/json", json(answer())))];
 }
 
-function shown(value, unit) {
+export function shown(value, unit) {
   if (typeof value !== "number")
     return String(value ?? "");
   if (unit === "ns")
