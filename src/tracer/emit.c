@@ -72,7 +72,9 @@ unsigned char *sonde_cells_rows;
 uint32_t sonde_cells_cpus;
 
 _Static_assert(SONDE_CELLS_ROW == 1 << 17 && SONDE_EVENTS_MAX == 16383 + 1 &&
-		       SONDE_STATE_COUNTED == 1 << 28,
+		       SONDE_STATE_COUNTED == 1 << 28 &&
+		       (SONDE_STATE_GENERIC | SONDE_STATE_ALONE) ==
+			       UINT32_MAX - 0x60000000u + 1,
 	       "emit_x86_64.S");
 
 static void show_cells(const struct sonde_emitter *emitter)
@@ -276,8 +278,9 @@ tally_fixed(struct sonde_filter_known *known, uint32_t state, const void *fixed)
 
 /*
  * Whether it is done with the event, whose fields at fixed places are at `fixed`:
- * native code says at once that nobody wants it, or it could be tallied at once.
- * This is what a false filter costs.
+ * an interval or native code says at once that nobody wants it, or it could be
+ * tallied at once. On x86-64 emit_x86_64.S has refused what is outside an interval
+ * before.
  */
 static inline bool emit_is_done(uint32_t state, const void *fixed)
 {
@@ -286,7 +289,8 @@ static inline bool emit_is_done(uint32_t state, const void *fixed)
 	if (!is_alone(state) || !sonde_filters)
 		return false;
 	known = &sonde_filters[emit_index(state)];
-	if (known->code && !known->code(fixed, NULL))
+	if (sonde_filter_refuses(&known->interval, fixed) ||
+	    (known->code && !known->code(fixed, NULL)))
 		return true;
 	if (!known->is_direct)
 		return false;
@@ -299,7 +303,7 @@ static inline bool emit_is_done(uint32_t state, const void *fixed)
 }
 
 #ifdef __x86_64__
-/* From emit_x86_64.S: the event's cells are known, and it has no condition. */
+/* From emit_x86_64.S: the event's cells are known, and its condition holds. */
 SONDE_HIDDEN void sonde_emit_word_tally(uint32_t state, uint64_t value);
 SONDE_HIDDEN void sonde_emit_block_tally(uint32_t state, const void *data);
 

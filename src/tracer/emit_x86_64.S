@@ -88,24 +88,51 @@
 	jmp sonde_emit_count
 	.endm
 
-	/* The same, and of one that slot 0 alone may want (SONDE_STATE_ALONE),
-	 * without a condition that is code: its cells may be known. */
-	.macro may_be_tallied slow, at_once
-26:	btl $28, %edi
-	jc sonde_emit_count
-	btl $29, %edi
-	jnc \slow
-	movq sonde_filters(%rip), %rax
-	testq %rax, %rax
-	jz \slow
-	movl %edi, %ecx
-	andl $16383, %ecx
-	shlq $7, %rcx
-	cmpq $0, (%rax, %rcx)
-	jne \slow
-	cmpq $0, 8(%rax, %rcx)
+	/*
+	 * What has no id, or a large one: of an event that slot 0 alone may want
+	 * (SONDE_STATE_GENERIC and _ALONE), by what is known of it in C as
+	 * filters.h has it. With r9 = the payload's eight bytes at `at`, which
+	 * `load` puts there:
+	 *
+	 *	if (r9 * scale - first + beyond carries)
+	 *		return;		// this is what a false condition costs
+	 *
+	 * Else label 23 has what is known in r8. rdi, rsi, rdx and rcx stay.
+	 */
+	.macro refuse load
+	leal 0x60000000(%rdi), %eax
+	cmpl $16384, %eax
+	jae 21f
+	movq sonde_filters(%rip), %r8
+	testq %r8, %r8
+	jz 26f
+	shlq $7, %rax
+	addq %rax, %r8
+	\load
+	imulq 32(%r8), %r9
+	subq 40(%r8), %r9
+	addq 48(%r8), %r9
+	jnc 23f
+	ret
+	.endm
+
+	/* In a register, where all of the fields at fixed places are. */
+	.macro load_word
+	movq %rsi, %r9
+	.endm
+
+	.macro load_block
+	movl 56(%r8), %eax
+	movq (%rsi, %rax), %r9
+	.endm
+
+	/* Behind it: the condition holds as far as it is an interval. Without
+	 * code for the rest, the event's cells may be known. */
+	.macro may_be_tallied at_once
+23:	cmpq $0, (%r8)
+	jne 26f
+	cmpq $0, 8(%r8)
 	jne \at_once
-	jmp \slow
 	.endm
 
 	.globl sonde_emit_word
@@ -117,9 +144,11 @@ sonde_emit_word:
 	cmpl $30, %edi
 	ja 20f
 	word word, 4
-20:	large 26f
+20:	refuse load_word
+21:	large 26f
 	word large_word, 6
-	may_be_tallied sonde_emit_word_slow, sonde_emit_word_tally
+	may_be_tallied sonde_emit_word_tally
+	only_counted sonde_emit_word_slow
 	.cfi_endproc
 	.size sonde_emit_word, . - sonde_emit_word
 
@@ -137,12 +166,14 @@ sonde_emit_block:
 	ja 10f
 	block block, 4
 10:	long_block long_block, 4
-20:	large 26f
+20:	refuse load_block
+21:	large 26f
 	cmpl $36, %ecx
 	ja 30f
 	block large_block, 6
 30:	long_block large_long_block, 6
-	may_be_tallied sonde_emit_block_slow, sonde_emit_block_tally
+	may_be_tallied sonde_emit_block_tally
+	only_counted sonde_emit_block_slow
 	.cfi_endproc
 	.size sonde_emit_block, . - sonde_emit_block
 
@@ -200,9 +231,10 @@ sonde_emit_string:
 	cmpl $30, %edi
 	ja 20f
 	string string, 4
-20:	large 26f
+20:	refuse load_word
+21:	large 26f
 	string large_string, 6
-	only_counted sonde_emit_string_slow
+23:	only_counted sonde_emit_string_slow
 	.cfi_endproc
 	.size sonde_emit_string, . - sonde_emit_string
 

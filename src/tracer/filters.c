@@ -4,8 +4,8 @@
  *
  * `kind` of an entry is stored last, so who sees one that isn't 0 sees the rest
  * of it. An event is asked about once; one whose condition can't be had is
- * disabled, and the recorder is told. The test is 1 to 2 ns of native code, or
- * the evaluator where the answer can't be executed.
+ * disabled, and the recorder is told. The test is an interval's, or native code,
+ * or the evaluator where the answer can't be executed.
  */
 #include "tracer/filters.h"
 
@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "expr/interval.h"
 #include "expr/program.h"
 #include "ring/hello.h"
 #include "tracer/calls.h"
@@ -93,9 +94,47 @@ static sonde_filter_code *code_of(const struct sonde_filter_known *known)
 	return (sonde_filter_code *)code;
 }
 
+/*
+ * Eight bytes of the payload that have the field, and what of them it is
+ * (filters.h). The payload ends behind the field; one that is shorter than eight
+ * bytes is in a word, or may be read beyond.
+ */
+static struct sonde_filter_interval
+interval_in_payload(const struct sonde_expr_interval *interval)
+{
+	uint32_t end = interval->offset + interval->bytes;
+	uint32_t at = end > 8 ? end - 8 : 0;
+	uint32_t below = 64 - 8 * interval->bytes;
+	uint64_t rest = (UINT64_C(1) << below) - 1;
+	uint64_t span = interval->last - interval->first;
+
+	return (struct sonde_filter_interval){
+		.scale = UINT64_C(1) << (64 - 8 * (end - at)),
+		.first = interval->first << below,
+		.beyond = ~(span << below | rest),
+		.at = at,
+	};
+}
+
+/* Its condition, in the quickest way that there is. */
+static void take_quickest_test(struct sonde_filter_known *known)
+{
+	const struct sonde_filters_rule *filter = known->filter;
+	struct sonde_expr_interval interval;
+
+	if (known->kind != SONDE_FILTER_TEST)
+		return;
+	if (sonde_expr_interval((const void *)(known->file + filter->program),
+				&interval))
+		known->interval = interval_in_payload(&interval);
+	else if (known->executable && filter->code && !filter->whence)
+		known->code = code_of(known);
+}
+
 static void take_values(struct sonde_filter_known *known)
 {
-	bool is_direct = known->code || known->kind == SONDE_FILTER_ALWAYS;
+	bool is_direct = known->code || known->interval.scale ||
+			 known->kind == SONDE_FILTER_ALWAYS;
 
 	known->values = (const void *)(known->file + known->filter->values);
 	for (uint32_t i = 0; i < SONDE_FILTER_VALUES; i++)
@@ -120,8 +159,7 @@ static void own_filters_take_file(const unsigned char *file, bool executable)
 
 		if (filters[i].index >= SONDE_EVENTS_MAX)
 			continue;
-		if (executable && filters[i].code && !filters[i].whence)
-			known.code = code_of(&known);
+		take_quickest_test(&known);
 		if (filters[i].values)
 			take_values(&known);
 		take_filter(filters[i].index, known);

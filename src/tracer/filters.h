@@ -6,8 +6,9 @@
  * Where it has no conditions, nothing here makes a system call. What is learnt
  * is the process's own and never forgotten; children of fork inherit it.
  *
- * Cost: one round trip for up to SONDE_FILTERS_ASK new events. A test by
- * native code takes 1 to 2 ns.
+ * Cost: one round trip for up to SONDE_FILTERS_ASK new events. A condition that is
+ * an interval (expr/interval.h) is five instructions; others are native code of
+ * their own, or evaluated.
  */
 #ifndef TRACER_FILTERS_H
 #define TRACER_FILTERS_H
@@ -26,30 +27,50 @@
 typedef bool sonde_filter_code(const void *payload,
 			       const struct sonde_filter_whence *whence);
 
-/* What is known of an event. `kind` is stored last. emit_x86_64.S knows where the
- * first two are, and how large it is. */
+/*
+ * A condition that is an interval: with the eight bytes at `at` as number, the
+ * event is refused if number * scale - first + beyond carries out of 64 bits.
+ * `scale` shifts the field's bits to the top, where they go round as the interval
+ * does; what stands below them can't bring them over an end. All zero: nothing is
+ * refused.
+ */
+struct sonde_filter_interval {
+	uint64_t scale, first, beyond;
+	uint32_t
+		at; /* in the payload, which has or may be read up to there + 8 */
+};
+
+/* What is known of an event. `kind` is stored last. emit_x86_64.S knows the first
+ * three, and how large it is. */
 struct sonde_filter_known {
-	/* NULL: use sonde_filter_test() */
+	/* NULL: there is none, or `interval` says all of it, or it takes
+	 * sonde_filter_test() */
 	sonde_filter_code *code;
 	/* Rows from where its only cell is in the first, once that is known and all
 	 * that is tallied is the number of a field; `rows` is stored last */
 	struct sonde_cells cells;
+	struct sonde_filter_interval interval;
 	uint32_t kind; /* enum sonde_filter_kind */
 	uint8_t slot;  /* whose condition it is */
 	bool asked;    /* there is no need to ask again */
 	bool executable;
+	bool is_direct; /* all that is tallied is in a payload's first bytes */
 	const unsigned char *file;
 	const struct sonde_filters_rule *filter;
 	/* What is tallied of it; NULL: nothing */
 	const struct sonde_filter_value *values;
-	bool is_direct; /* all of it is in the first bytes of a payload */
-	uint32_t cell;  /* its only one, once that is known; or 0 */
+	uint32_t cell; /* its only one, once that is known; or 0 */
 } __attribute__((aligned(128)));
 
-_Static_assert(sizeof(struct sonde_filter_known) == 128 &&
-		       offsetof(struct sonde_filter_known, code) == 0 &&
-		       offsetof(struct sonde_filter_known, cells.rows) == 8,
-	       "emit_x86_64.S");
+_Static_assert(
+	sizeof(struct sonde_filter_known) == 128 &&
+		offsetof(struct sonde_filter_known, code) == 0 &&
+		offsetof(struct sonde_filter_known, cells.rows) == 8 &&
+		offsetof(struct sonde_filter_known, interval.scale) == 32 &&
+		offsetof(struct sonde_filter_known, interval.first) == 40 &&
+		offsetof(struct sonde_filter_known, interval.beyond) == 48 &&
+		offsetof(struct sonde_filter_known, interval.at) == 56,
+	"emit_x86_64.S");
 
 /* By the event's index; NULL: nobody has conditions. */
 extern SONDE_HIDDEN struct sonde_filter_known *sonde_filters;
@@ -77,6 +98,19 @@ static inline struct sonde_filter_known *sonde_filter_of(uint32_t state)
 	known = &sonde_filters[index];
 	/* Pairs with sonde_store_release in take_filter: all of it is there. */
 	return sonde_load_acquire(&known->kind) ? known : NULL;
+}
+
+/* Whether its interval says that nobody wants it. */
+static inline bool
+sonde_filter_refuses(const struct sonde_filter_interval *interval,
+		     const unsigned char *payload)
+{
+	uint64_t number;
+
+	if (!interval->scale)
+		return false;
+	__builtin_memcpy(&number, payload + interval->at, sizeof(number));
+	return number * interval->scale - interval->first > ~interval->beyond;
 }
 
 /* Whether the event is wanted. */

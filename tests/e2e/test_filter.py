@@ -40,6 +40,9 @@ static void events(int n)
 				       sonde_range("some", 1, 2)),
 			    sonde_network(n, __builtin_bswap32(i)));
 		sonde_event(t, nested, i, sonde_struct(s, i), f);
+		sonde_event(t, narrow, sonde_field(a, (long)i),
+			    sonde_field(b, (short)(i - 500)),
+			    sonde_field(c, (signed char)i));
 	}
 }
 
@@ -131,6 +134,18 @@ CASES = [
     ("other", 'e == "none"', lambda i: i % 3 == 0),
     ("other", "n > 990", lambda i: i > 990),
     ("nested", "i < 20", lambda i: i < 20),
+    # intervals: of a word, of the first eight bytes of a block, behind them,
+    # and beside a string
+    ("word", "i < 0", lambda i: False),
+    ("word", "i != 500", lambda i: i != 500),
+    ("word", "i < 3 || i > 990", lambda i: i < 3 or i > 990),
+    ("block", "i > 3 && i <= 70", lambda i: 3 < i <= 70),
+    ("block", "square >= 100 && square < 10000", lambda i: 10 <= i < 100),
+    ("string", "i < 7", lambda i: i < 7),
+    ("narrow", "a == 999", lambda i: i == 999),
+    ("narrow", "b < -400", lambda i: i < 100),
+    ("narrow", "c == -1", lambda i: i % 256 == 255),
+    ("narrow", "c", lambda i: i % 256),
 ]
 
 
