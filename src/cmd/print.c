@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/print_tree.h"
 #include "cmd/read.h"
+#include "reader/reader.h"
 #include "types/select.h"
 #include "view/text/print.h"
 
@@ -36,10 +37,10 @@ struct wanted {
 static const struct sonde_option options[] = {
 	{ .help = "How to print them" },
 	{ "fields", 0, "LIST",
-	  "time delta thread-delta event-delta cpu tid pid event loglevel "
+	  "time delta thread-delta event-delta host cpu tid pid event loglevel "
 	  "context payload file packet caller-name stack", TO(print.columns),
-	  "columns: time, delta, thread-delta, event-delta, cpu, tid, pid, "
-	  "event, loglevel, context, payload, file, packet, caller-name, "
+	  "columns: time, delta, thread-delta, event-delta, host, cpu, tid, "
+	  "pid, event, loglevel, context, payload, file, packet, caller-name, "
 	  "stack, and any expression, such as procname, a.b or size / 1024" },
 	{ "time", 0, "FORMAT", "local utc seconds ns relative", TO(times),
 	  "local, utc, seconds, ns (since 1970), or relative (since the "
@@ -253,6 +254,11 @@ static int print(struct sonde_read *read, struct sonde_print_options *wanted)
 	if (lack && !read->quiet)
 		sonde_complain("addresses of the kernel's have no names: %s",
 			       lack);
+	if (!err && !read->quiet && !sonde_trace_is_on_one_clock(read->trace))
+		sonde_complain(
+			"these are traces of several machines whose "
+			"clocks were not compared, so the order of their "
+			"events isn't known: sonde sync --write");
 	if (err != -EINVAL)
 		return err;
 	sonde_read_explain("--fields", wanted->columns, &error);

@@ -256,10 +256,11 @@ static int sync_parse(int argc, char **argv, struct words *words,
 		return status;
 	if (optind == argc || ((words->write || optind + 1 < argc) &&
 			       !sync_is_trace(argv[optind]))) {
-		sonde_complain("sync: %s are wanted",
+		sonde_complain("sync: %s",
 			       words->write ?
-				       "for --write, traces" :
-				       "one file of messages, or traces,");
+				       "for --write, traces are wanted" :
+				       "one file of messages is wanted, or "
+				       "traces");
 		return SONDE_EXIT_USAGE;
 	}
 	if (words->window &&

@@ -229,6 +229,8 @@ int64_t sonde_source_bound_ns(const struct sonde_source *source,
 int64_t sonde_source_apart_ns(const struct sonde_source *one, int64_t one_ns,
 			      const struct sonde_source *other,
 			      int64_t other_ns);
+/* Whether all machines' traces were put on one clock; one machine's are. */
+bool sonde_trace_is_on_one_clock(const struct sonde_trace *trace);
 /* Whether it is known which of the two was first. */
 bool sonde_source_is_ordered(const struct sonde_source *one, int64_t one_ns,
 			     const struct sonde_source *other,

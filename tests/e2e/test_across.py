@@ -413,6 +413,73 @@ def a_clock_that_makes_no_sense_is_said_and_changes_no_time():
     check_equal(printed(traces[1:]), before, "events")
 
 
+SHOWN = ("--fields", "time,delta,host,event")
+
+
+def deltas(events):
+    """Of neighbours of two hosts: (their distance in ns, what is shown)."""
+    return [(b["time_ns"] - a["time_ns"], b["delta_ns"])
+            for a, b in zip(events, events[1:]) if a["host"] != b["host"]]
+
+
+@test
+def print_shows_an_order_of_two_hosts_only_if_the_bound_supports_it():
+    traces = story().traces()
+    within = write(traces)["db"]["within_ns"]
+    events = printed(traces, *SHOWN)
+    check_equal({e["host"] for e in events}, {"web", "db"}, "hosts")
+    known = [d for d in deltas(events) if d[1] is not None]
+    unknown = [d for d in deltas(events) if d[1] is None]
+    check(known and unknown, f"{len(known)} known, {len(unknown)} unknown")
+    check_equal([d for d in known if d[0] != d[1]], [], "differences")
+    # bounds are narrower where more is known, never wider than the widest
+    check(max(d[0] for d in unknown) <= within + 8, unknown)
+    check(min(d[0] for d in known) > 20_000, known)
+    alone = [(a, b) for a, b in zip(events, events[1:])
+             if a["host"] == b["host"] and b["delta_ns"] is None]
+    check_equal(alone, [], "unknown on one host")
+    text = run(SONDE, "print", *SHOWN, *traces)
+    lines = [line.split()[1] for line in text.stdout.splitlines()]
+    check_equal([i for i, d in enumerate(lines) if d == "?"],
+                [i for i, e in enumerate(events) if i and
+                 e["delta_ns"] is None], "lines with ?")
+    check_equal(text.stderr, "", "words")
+
+
+@test
+def print_of_clocks_that_were_not_compared_tells_no_order_of_hosts():
+    traces = story(ahead=0).traces()
+    done = run(SONDE, "print", "--json", *SHOWN, *traces)
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    check(len(deltas(events)) > 10, "the hosts' events take turns")
+    check_equal({d[1] for d in deltas(events)}, {None}, "differences")
+    check("order of their events isn't known: sonde sync --write"
+          in done.stderr, done.stderr)
+    check_equal(run(SONDE, "print", traces[0]).stderr, "", "of one host")
+
+
+@test
+def clocks_that_were_put_on_those_of_different_hosts_are_not_compared():
+    traces = story(ahead=0).traces()
+    write(traces)
+    path = traces[1] / "kernel" / ".clock"
+    path.write_text(path.read_text().replace("to web", "to other"))
+    check_equal({d[1] for d in deltas(printed(traces, *SHOWN))}, {None},
+                "differences")
+
+
+@test
+def the_thread_of_a_number_on_another_host_is_another_thread():
+    pair = Pair(ahead=0)
+    for host, time in ("web", 100), ("db", 200), ("web", 300), ("db", 450):
+        pair.add(host, entry(time, 1, 811, "sendto", fd=3))
+    events = printed(pair.traces(), "--fields", "thread-delta,host",
+                     "-f", 'event == "syscall_entry_sendto"')
+    check_equal([(e["host"], e["thread_delta_ns"]) for e in events],
+                [("web", None), ("db", None), ("web", 200_000),
+                 ("db", 250_000)], "since the same thread's")
+
+
 @test
 def sync_does_not_write_what_is_in_a_file_of_messages():
     path = story().traces()[0] / "kernel" / "metadata"

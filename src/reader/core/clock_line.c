@@ -317,6 +317,16 @@ int64_t sonde_source_apart_ns(const struct sonde_source *one, int64_t one_ns,
 						    bound_ns + other_bound_ns;
 }
 
+bool sonde_trace_is_on_one_clock(const struct sonde_trace *trace)
+{
+	for (size_t i = 0; trace->nr_machines > 1 && i < trace->nr_sources; i++)
+		if (!trace->sources[i]->line ||
+		    strcmp(trace->sources[i]->line->to,
+			   trace->sources[0]->line->to) != 0)
+			return false;
+	return true;
+}
+
 bool sonde_source_is_ordered(const struct sonde_source *one, int64_t one_ns,
 			     const struct sonde_source *other, int64_t other_ns)
 {

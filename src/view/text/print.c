@@ -295,12 +295,12 @@ static int part_merge(void *memory, void *right)
 
 	for (size_t i = 0; !err && i < part->nr_holes; i++) {
 		const struct sonde_print_hole *hole = &part->holes[i];
-		int64_t then =
+		struct sonde_last_moment then =
 			sonde_last_get(&whole->last[hole->since], hole->key);
 
 		sonde_buffer_text(&whole->buffer, part->buffer.text + at,
 				  hole->offset - at);
-		sonde_print_difference(whole->printer, then, hole->time_ns,
+		sonde_print_difference(whole->printer, &then, &hole->now,
 				       &whole->buffer);
 		at = hole->offset;
 		err = flush(whole);

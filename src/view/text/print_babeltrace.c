@@ -160,11 +160,14 @@ void sonde_print_babeltrace(struct sonde_print_part *part,
 			(int64_t)((uint64_t)clock->base_ns +
 				  cycles_to_ns(clock->frequency, event->ticks));
 
+		struct sonde_last_moment now =
+			sonde_print_moment(printer, event, time_ns);
+
 		sonde_buffer_room(buffer, 128);
 		SONDE_PUT(buffer, "[");
 		sonde_stamp_put(&part->stamp, time_ns, buffer);
 		SONDE_PUT(buffer, "] (");
-		sonde_print_since(part, SONDE_SINCE_ANY, 0, time_ns);
+		sonde_print_since(part, SONDE_SINCE_ANY, 0, &now);
 		SONDE_PUT(buffer, ") ");
 	}
 	sonde_put_ready(buffer, cls->name, cls->name_length);

@@ -10,7 +10,11 @@
 #include "base/port.h"
 #include "base/text.h"
 #include "reader/core/plan.h"
+#include "reader/reader.h"
 #include "view/text/print_parts.h"
+
+/* The host's column is no wider than this. */
+#define HOST_COLUMNS 16
 
 static const struct {
 	const char *name, *key;
@@ -20,6 +24,7 @@ static const struct {
 	{ "delta", "delta_ns", SONDE_COLUMN_DELTA },
 	{ "thread-delta", "thread_delta_ns", SONDE_COLUMN_THREAD_DELTA },
 	{ "event-delta", "event_delta_ns", SONDE_COLUMN_EVENT_DELTA },
+	{ "host", "host", SONDE_COLUMN_HOST },
 	{ "cpu", "cpu", SONDE_COLUMN_CPU },
 	{ "tid", "tid", SONDE_COLUMN_TID },
 	{ "pid", "pid", SONDE_COLUMN_PID },
@@ -173,19 +178,33 @@ static const char *usual_columns(const struct sonde_printer *printer, char *to,
 				 size_t size)
 {
 	const char *stack = any_stack(printer->trace) ? ",stack" : "";
+	const char *host = printer->trace->nr_machines > 1 ? ",host" : "";
 
 	if (printer->options.usual)
 		(void)snprintf(to, size, "%s%s", printer->options.usual, stack);
 	else if (printer->writer.style == SONDE_STYLE_JSON)
 		(void)snprintf(to, size,
-			       "time,cpu,tid,pid,event,context,payload%s",
-			       stack);
+			       "time%s,cpu,tid,pid,event,context,payload%s",
+			       host, stack);
 	else
-		(void)snprintf(to, size, "time,delta%s%s,event,payload%s",
-			       sonde_print_any_cpu(printer->trace) ? ",cpu" :
-								     "",
-			       any_tid(printer->trace) ? ",tid" : "", stack);
+		(void)snprintf(
+			to, size, "time,delta%s%s%s,event,payload%s", host,
+			sonde_print_any_cpu(printer->trace) ? ",cpu" : "",
+			any_tid(printer->trace) ? ",tid" : "", stack);
 	return to;
+}
+
+static size_t host_columns(const struct sonde_trace *trace)
+{
+	size_t widest = 1;
+
+	for (size_t i = 0; i < trace->nr_machines; i++) {
+		size_t length = strlen(trace->machines[i].host);
+
+		if (length > widest)
+			widest = length;
+	}
+	return widest < HOST_COLUMNS ? widest : HOST_COLUMNS;
 }
 
 int sonde_print_columns(struct sonde_printer *printer,
@@ -196,6 +215,7 @@ int sonde_print_columns(struct sonde_printer *printer,
 	size_t at = 0;
 	int err = 0;
 
+	printer->host_columns = host_columns(printer->trace);
 	if (!text)
 		text = usual_columns(printer, usual, sizeof(usual));
 	while (!err) {

@@ -9,7 +9,7 @@
 
 struct time {
 	struct sonde_key key;
-	int64_t time_ns;
+	struct sonde_last_moment moment;
 };
 
 void sonde_last_fini(struct sonde_last *last)
@@ -17,15 +17,18 @@ void sonde_last_fini(struct sonde_last *last)
 	sonde_hash_fini(&last->times);
 }
 
-int64_t sonde_last_get(const struct sonde_last *last, uint64_t key)
+struct sonde_last_moment sonde_last_get(const struct sonde_last *last,
+					uint64_t key)
 {
 	const struct sonde_key number = sonde_key_make(SONDE_KEY_UINT, key, 0);
 	const struct time *time = sonde_hash_get(&last->times, &number);
 
-	return time ? time->time_ns : SONDE_TIME_MIN;
+	return time ? time->moment :
+		      (struct sonde_last_moment){ .time_ns = SONDE_TIME_MIN };
 }
 
-int sonde_last_set(struct sonde_last *last, uint64_t key, int64_t time_ns)
+int sonde_last_set(struct sonde_last *last, uint64_t key,
+		   const struct sonde_last_moment *moment)
 {
 	const struct sonde_key number = sonde_key_make(SONDE_KEY_UINT, key, 0);
 	struct time *time;
@@ -35,7 +38,7 @@ int sonde_last_set(struct sonde_last *last, uint64_t key, int64_t time_ns)
 	time = sonde_hash_put(&last->times, &number);
 	if (!time)
 		return -ENOMEM;
-	time->time_ns = time_ns;
+	time->moment = *moment;
 	return 0;
 }
 
@@ -45,6 +48,6 @@ int sonde_last_update(struct sonde_last *last, const struct sonde_last *newer)
 	int err = 0;
 
 	while (!err && (time = sonde_hash_next(&newer->times, time)))
-		err = sonde_last_set(last, time->key.number, time->time_ns);
+		err = sonde_last_set(last, time->key.number, &time->moment);
 	return err;
 }

@@ -12,6 +12,13 @@
 
 #include "base/hash.h"
 
+struct sonde_last_moment {
+	int64_t time_ns; /* SONDE_TIME_MIN: never */
+	/* Whose time it is, borrowed, where there are several machines; else
+	 * NULL. */
+	const struct sonde_source *source;
+};
+
 /* Zeros are an empty one. */
 struct sonde_last {
 	struct sonde_hash times;
@@ -19,11 +26,13 @@ struct sonde_last {
 
 void sonde_last_fini(struct sonde_last *last);
 
-/* When the key was last; SONDE_TIME_MIN: never. */
-int64_t sonde_last_get(const struct sonde_last *last, uint64_t key);
+/* When the key was last. */
+struct sonde_last_moment sonde_last_get(const struct sonde_last *last,
+					uint64_t key);
 
-/* time_ns is not SONDE_TIME_MIN. 0 or -ENOMEM. */
-int sonde_last_set(struct sonde_last *last, uint64_t key, int64_t time_ns);
+/* It was then. 0 or -ENOMEM. */
+int sonde_last_set(struct sonde_last *last, uint64_t key,
+		   const struct sonde_last_moment *moment);
 
 /* Sets all that `newer` has. */
 int sonde_last_update(struct sonde_last *last, const struct sonde_last *newer);

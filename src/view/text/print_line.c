@@ -23,11 +23,39 @@ static bool line_is_json(const struct sonde_print_part *part)
 
 /* ---- differences ---- */
 
-void sonde_print_difference(const struct sonde_printer *printer, int64_t then,
-			    int64_t now, struct sonde_buffer *buffer)
+struct sonde_last_moment sonde_print_moment(const struct sonde_printer *printer,
+					    const struct sonde_event *event,
+					    int64_t time_ns)
 {
-	bool known = then != SONDE_TIME_MIN;
-	int64_t difference = (int64_t)((uint64_t)now - (uint64_t)then);
+	return (struct sonde_last_moment){
+		.time_ns = time_ns,
+		/* babeltrace2 compares times as they were recorded */
+		.source = printer->trace->nr_machines > 1 &&
+					  printer->writer.style !=
+						  SONDE_STYLE_BABELTRACE ?
+				  event->stream->source :
+				  NULL,
+	};
+}
+
+/* Which of the two was first isn't known. */
+static bool line_is_unordered(const struct sonde_last_moment *then,
+			      const struct sonde_last_moment *now)
+{
+	return then->source && now->source &&
+	       !sonde_source_is_ordered(then->source, then->time_ns,
+					now->source, now->time_ns);
+}
+
+void sonde_print_difference(const struct sonde_printer *printer,
+			    const struct sonde_last_moment *then,
+			    const struct sonde_last_moment *now,
+			    struct sonde_buffer *buffer)
+{
+	bool exists = then->time_ns != SONDE_TIME_MIN;
+	bool known = exists && !line_is_unordered(then, now);
+	int64_t difference =
+		(int64_t)((uint64_t)now->time_ns - (uint64_t)then->time_ns);
 
 	sonde_buffer_room(buffer, SONDE_STAMP_BYTES);
 	if (printer->writer.style == SONDE_STYLE_JSON) {
@@ -39,18 +67,20 @@ void sonde_print_difference(const struct sonde_printer *printer, int64_t then,
 		sonde_put_difference(buffer, difference);
 	} else if (printer->writer.style == SONDE_STYLE_BABELTRACE) {
 		SONDE_PUT(buffer, "+?.?????????");
+	} else if (exists) {
+		SONDE_PUT(buffer, "           ?");
 	} else {
 		SONDE_PUT(buffer, "           -");
 	}
 }
 
 void sonde_print_since(struct sonde_print_part *part, enum sonde_since since,
-		       uint64_t key, int64_t time_ns)
+		       uint64_t key, const struct sonde_last_moment *now)
 {
-	int64_t then = sonde_last_get(&part->last[since], key);
+	struct sonde_last_moment then = sonde_last_get(&part->last[since], key);
 
-	if (then != SONDE_TIME_MIN || part->complete) {
-		sonde_print_difference(part->printer, then, time_ns,
+	if (then.time_ns != SONDE_TIME_MIN || part->complete) {
+		sonde_print_difference(part->printer, &then, now,
 				       &part->buffer);
 	} else if (!SONDE_GROW(part->holes, part->nr_holes,
 			       part->holes_capacity)) {
@@ -58,12 +88,12 @@ void sonde_print_since(struct sonde_print_part *part, enum sonde_since since,
 			.offset = part->buffer.used,
 			.since = since,
 			.key = key,
-			.time_ns = time_ns,
+			.now = *now,
 		};
 	} else {
 		part->no_memory = true;
 	}
-	if (sonde_last_set(&part->last[since], key, time_ns))
+	if (sonde_last_set(&part->last[since], key, now))
 		part->no_memory = true;
 }
 
@@ -116,6 +146,8 @@ static void put_since(struct sonde_print_part *part,
 		      const struct sonde_event *event,
 		      enum sonde_column_kind kind)
 {
+	struct sonde_last_moment now =
+		sonde_print_moment(part->printer, event, event->time_ns);
 	enum sonde_since since = SONDE_SINCE_ANY;
 	uint64_t key = 0;
 	int32_t tid = 0;
@@ -128,12 +160,14 @@ static void put_since(struct sonde_print_part *part,
 	}
 	if (kind == SONDE_COLUMN_THREAD_DELTA) {
 		since = SONDE_SINCE_THREAD;
-		key = (uint32_t)tid;
+		/* threads of two machines may have one number */
+		key = (uint64_t)event->stream->source->machine << 32 |
+		      (uint32_t)tid;
 	} else if (kind == SONDE_COLUMN_EVENT_DELTA) {
 		since = SONDE_SINCE_EVENT;
 		key = part->printer->classes[event->cls->info.index].name_key;
 	}
-	sonde_print_since(part, since, key, event->time_ns);
+	sonde_print_since(part, since, key, &now);
 }
 
 /* Text that is not quoted where columns are not. */
@@ -144,6 +178,21 @@ static void line_put_text(struct sonde_print_part *part, const char *text)
 				 &part->buffer);
 	else
 		sonde_buffer_safe(&part->buffer, text);
+}
+
+static void line_put_host(struct sonde_print_part *part,
+			  const struct sonde_event *event)
+{
+	const struct sonde_trace *trace = part->printer->trace;
+	const char *host = trace->machines[event->stream->source->machine].host;
+	size_t end = part->buffer.used + part->printer->host_columns;
+
+	if (*host)
+		line_put_text(part, host);
+	else
+		line_put_unknown(part, 1);
+	while (!line_is_json(part) && part->buffer.used < end)
+		sonde_put_char(&part->buffer, ' ');
 }
 
 static void line_put_level(struct sonde_print_part *part,
@@ -161,9 +210,14 @@ static void line_put_level(struct sonde_print_part *part,
 }
 
 static void put_scopes(struct sonde_print_part *part,
-		       const struct sonde_event *event, enum sonde_scope from,
-		       enum sonde_scope to)
+		       const struct sonde_event *event,
+		       enum sonde_column_kind kind)
 {
+	bool is_context = kind == SONDE_COLUMN_CONTEXT;
+	enum sonde_scope from =
+		is_context ? SONDE_SCOPE_COMMON_CONTEXT : SONDE_SCOPE_PAYLOAD;
+	enum sonde_scope to =
+		is_context ? SONDE_SCOPE_EVENT_CONTEXT : SONDE_SCOPE_PAYLOAD;
 	const struct sonde_printer *printer = part->printer;
 	const struct sonde_print_class *cls =
 		&printer->classes[event->cls->info.index];
@@ -266,6 +320,9 @@ static void put_column(struct sonde_print_part *part,
 	case SONDE_COLUMN_EVENT_DELTA:
 		put_since(part, event, column->kind);
 		break;
+	case SONDE_COLUMN_HOST:
+		line_put_host(part, event);
+		break;
 	case SONDE_COLUMN_CPU:
 		put_id(part, sonde_event_cpu(event), CPU_COLUMNS);
 		break;
@@ -282,12 +339,8 @@ static void put_column(struct sonde_print_part *part,
 		line_put_level(part, cls);
 		break;
 	case SONDE_COLUMN_CONTEXT:
-		put_scopes(part, event, SONDE_SCOPE_COMMON_CONTEXT,
-			   SONDE_SCOPE_EVENT_CONTEXT);
-		break;
 	case SONDE_COLUMN_PAYLOAD:
-		put_scopes(part, event, SONDE_SCOPE_PAYLOAD,
-			   SONDE_SCOPE_PAYLOAD);
+		put_scopes(part, event, column->kind);
 		break;
 	case SONDE_COLUMN_FILE:
 		line_put_text(part, event->stream->path);

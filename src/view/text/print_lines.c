@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "reader/reader.h"
 #include "view/text/print_parts.h"
 
 struct sonde_print_lines {
@@ -61,6 +62,9 @@ int sonde_print_lines_begin(struct sonde_print_lines *lines,
 		return err ? err : printer;
 	/* numbers of names are of one part's classes */
 	sonde_last_fini(&lines->part.last[SONDE_SINCE_EVENT]);
+	/* so are the sources, which tell machines */
+	for (size_t i = 0; trace->nr_machines > 1 && i < SONDE_NR_SINCES; i++)
+		sonde_last_fini(&lines->part.last[i]);
 	if (lines->has_part)
 		return 0;
 	err = sonde_print_part_begin(&lines->part, &lines->printer, true);

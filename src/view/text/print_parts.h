@@ -28,6 +28,7 @@ enum sonde_column_kind {
 	SONDE_COLUMN_DELTA,
 	SONDE_COLUMN_THREAD_DELTA,
 	SONDE_COLUMN_EVENT_DELTA,
+	SONDE_COLUMN_HOST,
 	SONDE_COLUMN_CPU,
 	SONDE_COLUMN_TID,
 	SONDE_COLUMN_PID,
@@ -81,6 +82,7 @@ struct sonde_printer {
 	 * that are no columns of names have names, too. */
 	struct sonde_names *names;
 	bool borrows_names;
+	size_t host_columns;         /* the widest host's name */
 	bool since[SONDE_NR_SINCES]; /* which differences are shown */
 	const struct sonde_print_class *classes; /* [nr_event_classes] */
 	const struct sonde_print_clock *clocks;  /* [nr_streams] */
@@ -92,7 +94,7 @@ struct sonde_print_hole {
 	size_t offset; /* in the part's text */
 	enum sonde_since since;
 	uint64_t key;
-	int64_t time_ns;
+	struct sonde_last_moment now;
 };
 
 /* A packet's context as text, which is the same for all its events. */
@@ -135,12 +137,19 @@ int sonde_printer_need_names(struct sonde_printer *printer);
 /* print_line.c: one event in the printer's style. */
 void sonde_print_line(struct sonde_print_part *part,
 		      const struct sonde_event *event);
-/* A difference, or that it is not known, as the style writes it. */
-void sonde_print_difference(const struct sonde_printer *printer, int64_t then,
-			    int64_t now, struct sonde_buffer *buffer);
+/* A difference, or that it or the order of the two is not known, as the style
+ * writes it. */
+void sonde_print_difference(const struct sonde_printer *printer,
+			    const struct sonde_last_moment *then,
+			    const struct sonde_last_moment *now,
+			    struct sonde_buffer *buffer);
+/* A time, as what is written behind it compares it. */
+struct sonde_last_moment sonde_print_moment(const struct sonde_printer *printer,
+					    const struct sonde_event *event,
+					    int64_t time_ns);
 /* The same, or a hole. */
 void sonde_print_since(struct sonde_print_part *part, enum sonde_since since,
-		       uint64_t key, int64_t time_ns);
+		       uint64_t key, const struct sonde_last_moment *now);
 
 /* print_babeltrace.c */
 int sonde_print_clocks(struct sonde_printer *printer);

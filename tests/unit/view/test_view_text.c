@@ -197,6 +197,17 @@ static void differences_have_a_sign(void **state)
 
 #define KEYS 1000
 
+static int64_t last_get(const struct sonde_last *last, uint64_t key)
+{
+	return sonde_last_get(last, key).time_ns;
+}
+
+static int last_set(struct sonde_last *last, uint64_t key, int64_t time_ns)
+{
+	return sonde_last_set(
+		last, key, &(struct sonde_last_moment){ .time_ns = time_ns });
+}
+
 static void the_last_time_of_each_key_is_kept(void **state)
 {
 	static int64_t model[KEYS];
@@ -210,18 +221,17 @@ static void the_last_time_of_each_key_is_kept(void **state)
 		/* few keys at first, so that the table grows in between */
 		uint64_t key = random64() % (uint64_t)(1 + i % KEYS);
 
-		assert_true(sonde_last_get(&last, key << 40) == model[key]);
+		assert_true(last_get(&last, key << 40) == model[key]);
 		model[key] = (int64_t)(random64() >> 1);
-		assert_int_equal(sonde_last_set(&last, key << 40, model[key]),
-				 0);
+		assert_int_equal(last_set(&last, key << 40, model[key]), 0);
 	}
-	assert_int_equal(sonde_last_set(&other, 5, 55), 0);
-	assert_int_equal(sonde_last_set(&other, (uint64_t)1 << 40, 1), 0);
+	assert_int_equal(last_set(&other, 5, 55), 0);
+	assert_int_equal(last_set(&other, (uint64_t)1 << 40, 1), 0);
 	assert_int_equal(sonde_last_update(&other, &last), 0);
-	model[1] = sonde_last_get(&last, (uint64_t)1 << 40);
+	model[1] = last_get(&last, (uint64_t)1 << 40);
 	for (uint64_t key = 0; key < KEYS; key++)
-		assert_true(sonde_last_get(&other, key << 40) == model[key]);
-	assert_int_equal(sonde_last_get(&other, 5), 55);
+		assert_true(last_get(&other, key << 40) == model[key]);
+	assert_int_equal(last_get(&other, 5), 55);
 	sonde_last_fini(&last);
 	sonde_last_fini(&other);
 }
