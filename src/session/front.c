@@ -213,14 +213,6 @@ static ssize_t await_message(struct front *front, void *message, size_t size,
 	}
 }
 
-static void say_no_kernel(struct front *front, const char *why)
-{
-	char text[SONDE_SOURCE_TEXT + 32];
-
-	(void)snprintf(text, sizeof(text), "no kernel events: %s", why);
-	front->config->say(text);
-}
-
 /* Who runs already is recorded from now on. */
 static void say_attached(struct front *front, const char *why, uint32_t nr)
 {
@@ -302,8 +294,6 @@ static int await_ready(struct front *front)
 					    sizeof(front->result->failed));
 		return ready.error;
 	}
-	if (*ready.kernel_text)
-		say_no_kernel(front, ready.kernel_text);
 	if (front->config->attach_hooks && front->config->session->attaches)
 		return start_hooks(front);
 	if (front->config->session->attaches)
@@ -324,7 +314,7 @@ static bool start_kernel(struct front *front)
 		return false;
 	ready.kernel_text[sizeof(ready.kernel_text) - 1] = '\0';
 	if (ready.error)
-		say_no_kernel(front, ready.kernel_text);
+		front->config->say(ready.kernel_text);
 	front->result->has_kernel = !ready.error;
 	return true;
 }

@@ -423,7 +423,9 @@ static enum sonde_clock_kind clock_kind(const struct sonde_recorder *r)
 		       SONDE_CLOCK_MONOTONIC;
 }
 
-/* Without kernel events, what else was asked for is recorded all the same. */
+/* Kernel events that were asked for, and of which none can be had: nobody would
+ * know by the trace or the status that they are missing. So that is an error,
+ * whatever else is recorded. Some of them missing is a note of the summary's. */
 static int open_kernel(struct sonde_recorder *r,
 		       struct sonde_recorder_ready *ready)
 {
@@ -436,22 +438,22 @@ static int open_kernel(struct sonde_recorder *r,
 		.self = { config->front, getpid() },
 		.summary = &r->summary,
 	};
+	const struct sonde_session_kernel_config *kernel =
+		&config->session->kernel;
 	struct sonde_source_error error = { "" };
 	int rc = sonde_session_kernel_open(&setup, &error, &r->kernel);
+	bool is_lack = rc != -EINVAL && rc != -ENODATA && !kernel->nr_probes;
+	bool has_rest = is_lack && !kernel->until && !kernel->whole_machine;
 
 	if (!rc) {
 		ready->has_kernel = true;
 		return 0;
 	}
-	(void)snprintf(ready->kernel_text, sizeof(ready->kernel_text), "%s",
-		       error.text);
-	/* What the user got wrong, the user can mend at once; what --until
-	 * waits for would never come; and a probe is all that was wanted. */
-	if (rc == -EINVAL || rc == -ENODATA || config->session->kernel.until ||
-	    config->session->kernel.nr_probes ||
-	    !sonde_session_has_programs(config->session))
-		return rc;
-	return 0;
+	(void)snprintf(
+		ready->kernel_text, sizeof(ready->kernel_text), "%s%s%s",
+		is_lack ? "no kernel events: " : "", error.text,
+		has_rest ? "; without -k the program's own are recorded" : "");
+	return rc;
 }
 
 static int make_traces(struct sonde_recorder *r)
@@ -535,7 +537,7 @@ static int start_kernel(struct sonde_recorder *r,
 		sonde_session_kernel_start(r->kernel, go->program, &error);
 	if (ready.error) {
 		(void)snprintf(ready.kernel_text, sizeof(ready.kernel_text),
-			       "%s", error.text);
+			       "no kernel events: %s", error.text);
 		sonde_summary_note(&r->summary,
 				   "kernel events are not recorded: %.1000s",
 				   error.text);

@@ -103,8 +103,8 @@ struct sonde_recorder_ready {
 	bool is_whole;        /* `text` says all of it */
 	uint32_t nr_attached; /* processes that ran already */
 	char text[240];       /* what failed, if error; or what to tell */
-	/* why kernel events can't be had, or "" */
-	char kernel_text[SONDE_SOURCE_TEXT];
+	/* why kernel events can't be had, with some words of ours, or "" */
+	char kernel_text[SONDE_SOURCE_TEXT + 80];
 };
 
 struct sonde_recorder_go {

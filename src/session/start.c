@@ -73,8 +73,7 @@ static int await_recorder(const struct sonde_child *child,
 	}
 	result->nr_attached = ready.nr_attached;
 	(void)snprintf(result->text, sizeof(result->text), "%.*s",
-		       (int)sizeof(ready.kernel_text) - 1,
-		       *ready.kernel_text ? ready.kernel_text : ready.text);
+		       (int)sizeof(ready.text) - 1, ready.text);
 	return send_go(child, &ready, result);
 }
 

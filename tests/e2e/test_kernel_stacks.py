@@ -277,7 +277,7 @@ def what_is_lost_is_counted():
 def only_bpf_has_them():
     need("bpf")
 
-    def refused(k, *options, status=0):
+    def refused(k, *options, status=1):
         done = run(SONDE, "record", "-k", k, "--stack", "-o",
                    scratch() / "trace", *options)
         check_equal(done.returncode, status, done.stderr)

@@ -245,5 +245,18 @@ def recording_by_a_module_that_is_not_loaded_says_how_to_load_it():
     check("sonde modules load" in done.stderr, done.stderr)
 
 
+@test
+def where_k_can_record_nothing_the_program_is_not_started():
+    if LOADED:
+        raise Skip("the module is loaded here")
+    place = scratch()
+    done = run(SONDE, "record", "-k", "sched", "--kernel-source", "modules",
+               "-e", "*", "-o", place / "t", "--", "touch", place / "ran")
+    check_equal(done.returncode, 1, done.stderr)
+    check_equal(sorted(place.iterdir()), [], "made")
+    check_equal(done.stderr.count("\n"), 1, done.stderr)
+    check("without -k" in done.stderr, done.stderr)
+
+
 install()
 main()
