@@ -29,7 +29,7 @@
 #include <linux/types.h>
 
 #define SONDE_KMOD_DEVICE       "/dev/sonde"
-#define SONDE_KMOD_VERSION      4
+#define SONDE_KMOD_VERSION      5
 
 #define SONDE_KMOD_SUBBUF_MIN   4096u
 #define SONDE_KMOD_SUBBUF_MAX   (4u << 20)
@@ -168,7 +168,9 @@ enum sonde_kmod_type {
  * source/payloads.h says; caps say the same, for filters and where there is none. */
 #define SONDE_KMOD_TYPED 8u
 /* `name` is the tracepoint of a module's described event (sonde/kernel.h), which
- * tells the payload itself: no caps, no filter. */
+ * tells the payload itself. Caps are for its filter only: of what kinds the
+ * payload is, up to the last text that the filter calls for. Nothing is captured
+ * by them, so what they say of sources isn't used; `max` is of BYTES only. */
 #define SONDE_KMOD_DESCRIBED 16u
 /* So such a name begins; then PROVIDER__EVENT. */
 #define SONDE_KMOD_DESCRIBED_NAME "sonde1_"

@@ -8,6 +8,9 @@
  * Whether a tracepoint is a described event's, its name says, and nothing else:
  * names with that beginning are those of the macro in sonde/kernel.h.
  *
+ * A filter judges the scratch memory, as it does of all staged payloads (filter.c).
+ * What has no room there can't be judged, and is counted as lost whatever it is.
+ *
  * Cost: for each session an indirect call, and each byte of the fields is copied
  * twice.
  */

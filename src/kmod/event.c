@@ -61,13 +61,14 @@ static int head_check(const struct sonde_kmod_event *from)
 }
 
 /* Its probe takes the tracepoint's argument for the address of a call: so by its
- * name it must be such a one. *from is checked otherwise. */
+ * name it must be such a one. Caps without a filter would mean nothing. *from is
+ * checked otherwise. */
 static int described_check(const struct sonde_kmod_event *from)
 {
 	if (!(from->flags & SONDE_KMOD_DESCRIBED))
 		return 0;
 	if (from->type != SONDE_KMOD_TRACEPOINT ||
-	    from->flags & SONDE_KMOD_TYPED || from->nr_caps || from->filter)
+	    from->flags & SONDE_KMOD_TYPED || (from->nr_caps && !from->filter))
 		return -EINVAL;
 	return sonde_tracepoint_is_described(from->name) ? 0 : -EINVAL;
 }

@@ -28,7 +28,8 @@
  * is judged by the probe itself (capture.h), before anything is captured: whether
  * those bytes are in a range. They are shifted to the left end of a word first,
  * so it doesn't matter what the rest of the argument's word holds; and signed
- * numbers begin with the least one.
+ * numbers begin with the least one. A described event's one argument is a call,
+ * so it has no quick filter.
  *
  * Cost: a quick filter about ten instructions; else about forty, and eight
  * for each operation, besides what staging costs.
@@ -56,6 +57,7 @@ struct sonde_filter {
 	u32 nr_texts;
 	u32 most_bytes; /* of a text that it may see */
 	u32 nr_caps;
+	bool is_described; /* caps are of the payload only, not of arguments */
 	u64 steps;
 	const struct sonde_kmod_cap *caps; /* the event's */
 	struct sonde_kmod_text *texts;
@@ -268,10 +270,11 @@ static int check_op(struct sonde_filter *filter, const struct sonde_expr_op *op)
 	return 0;
 }
 
-/* The longest text that there may be, in a payload or the program. */
+/* The longest text that there may be, in a payload or the program. What writes a
+ * described event asks no cap how long its texts may be. */
 static u32 find_most_bytes(const struct sonde_filter *filter)
 {
-	u32 bytes = 0;
+	u32 bytes = filter->is_described ? SONDE_KMOD_RECORD_MAX : 0;
 
 	for (u32 i = 0; i < filter->nr_caps; i++)
 		bytes += filter->caps[i].kind == SONDE_KMOD_VALUE ?
@@ -498,6 +501,7 @@ int sonde_filter_make(const struct sonde_kmod_event *from,
 		return -ENOMEM;
 	filter->caps = caps;
 	filter->nr_caps = nr_caps;
+	filter->is_described = from->flags & SONDE_KMOD_DESCRIBED;
 	filter->fixed = fixed_bytes(caps, nr_caps);
 	err = get_program(filter, from);
 	if (!err)
@@ -508,7 +512,8 @@ int sonde_filter_make(const struct sonde_kmod_event *from,
 		sonde_filter_free(filter);
 		return err;
 	}
-	find_quick(filter);
+	if (!filter->is_described)
+		find_quick(filter);
 	*ret_filter = filter;
 	return 0;
 }

@@ -119,11 +119,42 @@ def they_ask_whether_they_are_recorded():
 
 
 @by_module
-def a_condition_is_refused_in_words():
-    done = run(SONDE, "record", "--kernel-source", "modules", "-k",
-               "mill:ordered if number == 7", "-o", str(scratch() / "t"), "--",
-               "true")
-    check(done.returncode and "have no conditions" in done.stderr, done.stderr)
+def a_condition_chooses_by_numbers_and_texts():
+    for condition, wanted in (
+            ("number == 5", [5, 5]),
+            ("number < 5 || number > 7", [3, 3]),
+            ('customer == "Anna" && number >= 5', [5, 7]),
+            ('customer == "(n*"', [3, 5, 7]),
+            ("number == 5 && tid > 1 && cpu < 4096", [5, 5]),
+            ("number == 5 && tid == 1", [])):
+        done = said(3, 5, 7, k=f"mill:ordered if {condition}")
+        numbers = [number_of(e["number"])
+                   for e in done.trace().events("mill:ordered")]
+        check_equal(numbers, wanted, condition)
+
+
+@by_module
+def a_condition_reads_what_is_at_fixed_places_only():
+    for condition, number in (("code == 0xc0ffee && port == 80", 1),
+                              ("strip[2] == -3 && bin == -11", 1),
+                              ('tag == "blue"', 1), ("strip[2] == 4", 0)):
+        done = said(7, k=f"mill:scanned if {condition}", options=["-a"])
+        check_equal(len(done.trace().events("mill:scanned")), number, condition)
+    for condition, why in (("state == 3", "'sonde cut'"),
+                           ("balance == -12", "'sonde cut'")):
+        event = "ordered" if "state" in condition else "scanned"
+        done = run(SONDE, "record", "--kernel-source", "modules", "-k",
+                   f"mill:{event} if {condition}", "-o", str(scratch() / "t"),
+                   "--", "true")
+        check(done.returncode and why in done.stderr, done.stderr)
+
+
+@by_module
+def what_is_too_long_to_be_judged_is_counted():
+    done = said("long 16000", "long 17000",
+                k="mill:ordered if number == 16000")
+    check_equal(len(done.trace().events("mill:ordered")), 1, "judged")
+    check_equal(done.trace().lost, 1, "lost")
 
 
 @by_module

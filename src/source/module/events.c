@@ -755,13 +755,6 @@ static int select_described(void *ctx, const struct sonde_desc *desc)
 			  SONDE_KMOD_DESCRIBED_NAME "%s__%s", group, name);
 	if (length < 0 || (size_t)length >= sizeof(event.name))
 		return 0; /* nor has the module such a tracepoint */
-	if (rule->condition)
-		return sonde_source_fail(
-			select->error, -EINVAL,
-			"modules: %s:%s: 'if %.120s': described events of "
-			"modules have no conditions; record it without, and "
-			"choose in 'sonde print' or 'sonde cut'",
-			group, name, rule->condition);
 	memcpy(select->room, desc, sonde_desc_size(desc));
 	return module_add(select, rule, group, name, &event, NULL);
 }

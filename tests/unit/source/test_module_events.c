@@ -420,6 +420,9 @@ static void put_note(size_t cut)
 	memset(room, 0xff, sizeof(room));
 	sonde_build_begin(&build, room + 24, "mill", "ground", SONDE_INFO);
 	sonde_build_int(&build, "sacks", 32, 0);
+	sonde_build_string(&build, "miller");
+	sonde_build_string(&build, "grain");
+	sonde_build_int(&build, "fine", 8, 0);
 	assert_int_equal(sonde_build_end_described(&build, 7), 0);
 	(void)snprintf(path, sizeof(path), "%s/own", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -443,8 +446,37 @@ static void a_described_event_is_asked_for_by_its_tracepoint(void **state)
 	assert_int_equal(event->event.nr_caps, 0);
 	assert_string_equal(event->event.name, "sonde1_mill__ground");
 	assert_int_equal(sonde_desc_checksum(event->desc), 7);
-	assert_int_equal(select_made("mill:ground if sacks > 1"), -EINVAL);
-	assert_non_null(strstr(error.text, "no conditions"));
+}
+
+static void a_described_events_condition_has_its_payloads_layout(void **state)
+{
+	const struct module_event *event;
+
+	(void)state;
+	put_note(0);
+	assert_int_equal(select_made("mill:ground if sacks > 1"), 0);
+	event = event_of("mill", "ground");
+	assert_true(event->event.filter);
+	assert_int_equal(event->event.nr_texts, 0);
+	assert_int_equal(event->event.nr_caps, 1);
+	assert_int_equal(event->caps[0].kind, SONDE_KMOD_BYTES);
+	assert_int_equal(event->caps[0].max, 4);
+	assert_int_equal(select_made("mill:ground if grain == \"rye\""), 0);
+	event = event_of("mill", "ground");
+	assert_int_equal(event->texts[0].ordinal, 1);
+	assert_int_equal(event->event.nr_caps, 3);
+	assert_int_equal(event->caps[0].max, 4);
+	assert_int_equal(event->caps[1].kind, SONDE_KMOD_STRING);
+	assert_int_equal(event->caps[2].kind, SONDE_KMOD_STRING);
+}
+
+static void a_described_event_is_not_left_to_sources_without_it(void **state)
+{
+	(void)state;
+	put_note(0);
+	assert_int_equal(select_made("mill:ground if fine == 1"), -EOPNOTSUPP);
+	assert_non_null(strstr(error.text, "'sonde cut'"));
+	assert_null(strstr(error.text, "--kernel-source"));
 }
 
 static void a_note_that_is_no_description_is_no_event(void **state)
@@ -716,6 +748,10 @@ int main(void)
 		cmocka_unit_test_teardown(
 			tracepoints_of_this_kernel_can_be_asked_for, clean_up),
 		WITH_FOLDER(a_described_event_is_asked_for_by_its_tracepoint),
+		WITH_FOLDER(
+			a_described_events_condition_has_its_payloads_layout),
+		WITH_FOLDER(
+			a_described_event_is_not_left_to_sources_without_it),
 		WITH_FOLDER(a_note_that_is_no_description_is_no_event),
 		WITH_FOLDER(a_pointer_to_a_known_structure_has_its_members),
 		WITH_FOLDER(a_bit_field_is_no_member),
