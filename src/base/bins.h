@@ -27,7 +27,8 @@ static inline int sonde_bins_of_magnitude(uint64_t value)
 
 	if (value < SONDE_BINS_PARTS)
 		return (int)value;
-	power = 63 - __builtin_clzll(value);
+	power = 63 ^
+		__builtin_clzll(value); /* one instruction, where `-` is two */
 	return (power - SONDE_BINS_PART_BITS + 1) * SONDE_BINS_PARTS +
 	       (int)((value >> (power - SONDE_BINS_PART_BITS)) &
 		     (SONDE_BINS_PARTS - 1));

@@ -65,10 +65,12 @@ sonde_cells_tally_cell(const struct sonde_cells_tally *tally, uint32_t cell)
 /* Where a value's bin is in a cell. */
 static inline uint64_t sonde_cells_tally_bin(int64_t value)
 {
-	int bin = sonde_bins_of(value);
+	/* As sonde_bins_of(), but negative ones stand behind the others. */
+	int bin = value >= 0 ?
+			  sonde_bins_of_magnitude((uint64_t)value) :
+			  SONDE_BINS_HALF +
+				  sonde_bins_of_magnitude((uint64_t)~value);
 
-	if (bin < 0)
-		bin = SONDE_BINS_HALF + ~bin;
 	return (SONDE_TALLY_WORDS + (uint64_t)bin) * sizeof(uint64_t);
 }
 

@@ -296,28 +296,11 @@ static inline bool emit_is_done(uint32_t state, const void *fixed)
 		return false;
 	/* Pairs with sonde_store_release in show_cell. */
 	if (sonde_load_acquire(&known->cells.rows))
-		sonde_emit_tally_at(known, fixed);
+		sonde_emit_block_tally(known, fixed);
 	else
 		tally_fixed(known, state, fixed);
 	return true;
 }
-
-#ifdef __x86_64__
-/* From emit_x86_64.S: the event's cells are known, and its condition holds. */
-SONDE_HIDDEN void sonde_emit_word_tally(uint32_t state, uint64_t value);
-SONDE_HIDDEN void sonde_emit_block_tally(uint32_t state, const void *data);
-
-void sonde_emit_word_tally(uint32_t state, uint64_t value)
-{
-	sonde_emit_tally_at(&sonde_filters[emit_index(state)],
-			    (const unsigned char *)&value);
-}
-
-void sonde_emit_block_tally(uint32_t state, const void *data)
-{
-	sonde_emit_tally_at(&sonde_filters[emit_index(state)], data);
-}
-#endif
 
 static void tally(struct sonde_filter_known *known, uint32_t state,
 		  const struct sonde_part *parts, uint32_t nr_parts)

@@ -132,7 +132,9 @@
 23:	cmpq $0, (%r8)
 	jne 26f
 	cmpq $0, 8(%r8)
-	jne \at_once
+	je 26f
+	movq %r8, %rdi
+	jmp \at_once
 	.endm
 
 	.globl sonde_emit_word
@@ -277,13 +279,13 @@ sonde_emit_count:
 
 	/*
 	 * tally.c: two additions, each the last instruction of a sequence; what
-	 * comes behind them reads alone.
+	 * comes behind them reads alone. What is left is sonde_emit_tally_rest()'s.
 	 */
-	.globl sonde_tally_try
-	.hidden sonde_tally_try
-	.type sonde_tally_try, @function
+	.globl sonde_tally_add
+	.hidden sonde_tally_add
+	.type sonde_tally_add, @function
 	.balign 64
-sonde_tally_try:
+sonde_tally_add:
 	.cfi_startproc
 	endbr64
 	movq sonde_rseq_offset(%rip), %r10
@@ -306,20 +308,23 @@ sonde_tally_try:
 	imulq %r9, %rax
 	addq %r8, %rax
 	addq %rdx, 8(%rax)
-12:	btcq $63, %rdx
-	cmpq %rdx, 16(%rax)
+12:	movq %rdx, %r11
+	btcq $63, %r11
+	cmpq %r11, 16(%rax)
 	jb 25f
-	notq %rdx
-	cmpq %rdx, 24(%rax)
+	notq %r11
+	cmpq %r11, 24(%rax)
 	jb 25f
-	xorl %eax, %eax
 	ret
 5:	movl $1, %eax
-	ret
+	jmp 35f
 15:	movl $2, %eax
-	ret
+	jmp 35f
 25:	movl $3, %eax
-	ret
+35:	movq %rdx, %rcx
+	movq %rsi, %rdx
+	movl %eax, %esi
+	jmp sonde_emit_tally_rest
 	.pushsection __rseq_cs, "aw"
 	.balign 32
 3:	.long 0, 0
@@ -337,6 +342,6 @@ sonde_tally_try:
 14:	jmp 15b
 	.popsection
 	.cfi_endproc
-	.size sonde_tally_try, . - sonde_tally_try
+	.size sonde_tally_add, . - sonde_tally_add
 
 	.section .note.GNU-stack, "", @progbits

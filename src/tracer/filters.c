@@ -95,24 +95,45 @@ static sonde_filter_code *code_of(const struct sonde_filter_known *known)
 }
 
 /*
- * Eight bytes of the payload that have the field, and what of them it is
- * (filters.h). The payload ends behind the field; one that is shorter than eight
- * bytes is in a word, or may be read beyond.
+ * Where eight bytes of the payload are that have the field. The payload ends
+ * behind the field; one that is shorter than eight bytes is in a word, or may be
+ * read beyond.
  */
+static uint32_t eight_bytes_with(uint32_t offset, uint32_t bytes)
+{
+	return offset + bytes > 8 ? offset + bytes - 8 : 0;
+}
+
 static struct sonde_filter_interval
 interval_in_payload(const struct sonde_expr_interval *interval)
 {
-	uint32_t end = interval->offset + interval->bytes;
-	uint32_t at = end > 8 ? end - 8 : 0;
+	uint32_t at = eight_bytes_with(interval->offset, interval->bytes);
+	uint32_t above = 64 - 8 * (interval->offset + interval->bytes - at);
 	uint32_t below = 64 - 8 * interval->bytes;
 	uint64_t rest = (UINT64_C(1) << below) - 1;
 	uint64_t span = interval->last - interval->first;
 
 	return (struct sonde_filter_interval){
-		.scale = UINT64_C(1) << (64 - 8 * (end - at)),
+		.scale = UINT64_C(1) << above,
 		.first = interval->first << below,
 		.beyond = ~(span << below | rest),
 		.at = at,
+	};
+}
+
+static struct sonde_filter_slice
+slice_of_payload(const struct sonde_filter_value *value)
+{
+	uint32_t at = eight_bytes_with(value->offset, value->bytes);
+	uint32_t before = value->offset - at; /* bytes of the eight */
+	uint32_t behind = 8 - before - value->bytes;
+
+	return (struct sonde_filter_slice){
+		.at = at,
+		.up = (uint8_t)(8 * (value->swap ? before : behind)),
+		.down = (uint8_t)(64 - 8 * value->bytes),
+		.is_signed = value->is_signed,
+		.swap = value->swap,
 	};
 }
 
@@ -140,6 +161,8 @@ static void take_values(struct sonde_filter_known *known)
 	for (uint32_t i = 0; i < SONDE_FILTER_VALUES; i++)
 		is_direct &= known->values[i].kind <= SONDE_FILTER_VALUE_FIELD;
 	known->is_direct = is_direct;
+	if (known->values[0].kind == SONDE_FILTER_VALUE_FIELD)
+		known->first = slice_of_payload(&known->values[0]);
 }
 
 static void own_filters_take_file(const unsigned char *file, bool executable)

@@ -40,6 +40,14 @@ struct sonde_filter_interval {
 		at; /* in the payload, which has or may be read up to there + 8 */
 };
 
+/* A number in the eight bytes at `at`, likewise: what is above it is shifted out,
+ * then what is below. */
+struct sonde_filter_slice {
+	uint32_t at;
+	uint8_t up, down; /* bits */
+	bool is_signed, swap;
+};
+
 /* What is known of an event. `kind` is stored last. emit_x86_64.S knows the first
  * three, and how large it is. */
 struct sonde_filter_known {
@@ -59,6 +67,7 @@ struct sonde_filter_known {
 	const struct sonde_filters_rule *filter;
 	/* What is tallied of it; NULL: nothing */
 	const struct sonde_filter_value *values;
+	struct sonde_filter_slice first; /* of `values`, if it is a field */
 	uint32_t cell; /* its only one, once that is known; or 0 */
 } __attribute__((aligned(128)));
 
@@ -111,6 +120,17 @@ sonde_filter_refuses(const struct sonde_filter_interval *interval,
 		return false;
 	__builtin_memcpy(&number, payload + interval->at, sizeof(number));
 	return number * interval->scale - interval->first > ~interval->beyond;
+}
+
+/* That number, of those eight bytes. */
+static inline uint64_t sonde_filter_cut(const struct sonde_filter_slice *slice,
+					uint64_t bytes)
+{
+	if (sonde_unlikely(slice->swap))
+		bytes = __builtin_bswap64(bytes);
+	bytes <<= slice->up;
+	return slice->is_signed ? (uint64_t)((int64_t)bytes >> slice->down) :
+				  bytes >> slice->down;
 }
 
 /* Whether the event is wanted. */

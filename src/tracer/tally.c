@@ -7,6 +7,7 @@
 #include "tracer/tally.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "ring/emit.h"
 #include "ring/tally.h"
@@ -29,14 +30,27 @@ static bool aim_at_slot(struct sonde_slot *slot,
 	return true;
 }
 
+/* What sonde_tally_add() couldn't do. */
+SONDE_HIDDEN void sonde_emit_tally_rest(const struct sonde_cells *cells,
+					enum sonde_cells_left left,
+					uint64_t bin, uint64_t value);
+
+void sonde_emit_tally_rest(const struct sonde_cells *cells,
+			   enum sonde_cells_left left, uint64_t bin,
+			   uint64_t value)
+{
+	sonde_cells_tally_finish(cells, sonde_rseq_self(), left, bin,
+				 (int64_t)value);
+}
+
 /*
  * In emit_x86_64.S: adds one to the bin at that offset, and the value to the sum,
  * each in a sequence of its own, and finds whether it is a new extreme. `cells`
- * begins with the cell. What is left to be done.
+ * begins with the cell. It ends in sonde_emit_tally_rest() if something is left.
  */
 #ifdef __x86_64__
-SONDE_HIDDEN enum sonde_cells_left
-sonde_tally_try(const struct sonde_cells *cells, uint64_t bin, uint64_t value);
+SONDE_HIDDEN void sonde_tally_add(const struct sonde_cells *cells, uint64_t bin,
+				  uint64_t value);
 
 _Static_assert(offsetof(struct sonde_cells, rows) == 0 &&
 		       offsetof(struct sonde_cells, row_bytes) == 8 &&
@@ -46,38 +60,25 @@ _Static_assert(offsetof(struct sonde_cells, rows) == 0 &&
 		       SONDE_CELLS_LEFT_SUM == 2 && SONDE_CELLS_LEFT_RAISE == 3,
 	       "emit_x86_64.S");
 #else
-static enum sonde_cells_left sonde_tally_try(const struct sonde_cells *cells,
-					     uint64_t bin, uint64_t value)
+static void sonde_tally_add(const struct sonde_cells *cells, uint64_t bin,
+			    uint64_t value)
 {
-	(void)cells;
-	(void)bin;
-	(void)value;
-	return SONDE_CELLS_LEFT_ALL;
+	sonde_emit_tally_rest(cells, SONDE_CELLS_LEFT_ALL, bin, value);
 }
 #endif
 
-__attribute__((noinline)) static void
-finish_value(const struct sonde_cells *cells, enum sonde_cells_left left,
-	     uint64_t bin, int64_t value)
-{
-	sonde_cells_tally_finish(cells, sonde_rseq_self(), left, bin, value);
-}
-
 static inline void tally_value(const struct sonde_cells *cells, int64_t value)
 {
-	uint64_t bin = sonde_cells_tally_bin(value);
-	enum sonde_cells_left left =
-		sonde_tally_try(cells, bin, (uint64_t)value);
-
-	if (left != SONDE_CELLS_LEFT_NONE)
-		finish_value(cells, left, bin, value);
+	sonde_tally_add(cells, sonde_cells_tally_bin(value), (uint64_t)value);
 }
 
 /* Of an event with no more than a value, what the quick way needs. */
 static void show_cell(struct sonde_filter_known *known,
 		      const struct sonde_cells *cells)
 {
-	if (!known->is_direct || known->values[1].kind ||
+	/* sonde_filter_cut() shifts as little-endian machines load. */
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !known->is_direct ||
+	    known->values[1].kind ||
 	    known->values[0].kind != SONDE_FILTER_VALUE_FIELD)
 		return;
 	known->cells.row_bytes = cells->row_bytes;
@@ -110,17 +111,32 @@ void sonde_emit_tally(
 	show_cell(known, &cells);
 }
 
-void sonde_emit_tally_at(struct sonde_filter_known *known,
-			 const unsigned char *payload)
+/* One that no signed number is, of an event with no more than a value. */
+__attribute__((noinline)) static void
+tally_huge(struct sonde_filter_known *known, uint64_t number)
 {
-	const struct sonde_filter_value *value = &known->values[0];
-	uint64_t number = sonde_filter_load(value, payload + value->offset);
-	struct sonde_filter_number numbers[SONDE_FILTER_VALUES];
+	const struct sonde_filter_number numbers[SONDE_FILTER_VALUES] = {
+		{ .number = number, .is_there = true },
+	};
 
-	if (value->is_signed || number <= INT64_MAX) {
-		tally_value(&known->cells, (int64_t)number);
-		return;
-	}
-	sonde_filter_numbers_at(known, payload, numbers);
 	sonde_emit_tally(known, (uint32_t)(known - sonde_filters), numbers);
+}
+
+void sonde_emit_word_tally(struct sonde_filter_known *known, uint64_t value)
+{
+	uint64_t number = sonde_filter_cut(&known->first, value);
+
+	if (sonde_unlikely(number > INT64_MAX && !known->first.is_signed))
+		tally_huge(known, number);
+	else
+		tally_value(&known->cells, (int64_t)number);
+}
+
+void sonde_emit_block_tally(struct sonde_filter_known *known,
+			    const unsigned char *payload)
+{
+	uint64_t bytes;
+
+	memcpy(&bytes, payload + known->first.at, sizeof(bytes));
+	sonde_emit_word_tally(known, bytes);
 }

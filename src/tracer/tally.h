@@ -13,8 +13,11 @@ SONDE_HIDDEN void
 sonde_emit_tally(struct sonde_filter_known *known, uint32_t index,
 		 const struct sonde_filter_number numbers[SONDE_FILTER_VALUES]);
 
-/* The same of an event with known->cells, whose payload is there. */
-SONDE_HIDDEN void sonde_emit_tally_at(struct sonde_filter_known *known,
-				      const unsigned char *payload);
+/* The same of an event with known->cells, whose payload is in a word or there
+ * (emit_x86_64.S calls these, too). */
+SONDE_HIDDEN void sonde_emit_word_tally(struct sonde_filter_known *known,
+					uint64_t value);
+SONDE_HIDDEN void sonde_emit_block_tally(struct sonde_filter_known *known,
+					 const unsigned char *payload);
 
 #endif /* TRACER_TALLY_H */

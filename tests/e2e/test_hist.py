@@ -120,6 +120,22 @@ def count_sum_least_and_greatest_are_exact():
 
 
 @test
+def a_number_is_taken_from_where_it_lies():
+    """One of two bytes between others, one of eight behind these, one that has no
+    neighbours, one in network order; more than there are in one pass, so that
+    most find their cell known."""
+    n = 600
+    for value, event, least, greatest, mean in (
+            ("status", "h:block", 0, 4, 2),
+            ("minus", "h:block", -(n - 1) ** 2, 0,
+             -sum(i * i for i in range(n)) / n),
+            ("i", "h:word", 0, n - 1, (n - 1) / 2),
+            ("port", "h:net", 0, 299, 149.5)):
+        (row,), _ = rows_of("hist", value, "-e", event, n=n)
+        check_equal(values_of(row), (TIMES * n, least, greatest, mean), value)
+
+
+@test
 def without_restartable_sequences_too():
     n = 2000
     (row,), _ = rows_of("hist", "i", "-e", "h:word", n=n,
