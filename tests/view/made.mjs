@@ -246,6 +246,44 @@ made("a flame graph says by colour and by a sign what has become more or less", 
   equal((await texts()).same, "▼ same −44.4 %", "from the address");
 });
 
+made("PNG keeps the overview and the time line as they are seen", async (page) => {
+  const wait = await place(page, WAIT.row, 550_000_000);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click("#picture")]);
+  equal(file.suggestedFilename(), "timeline.png", "name");
+  const bytes = await readFile(await file.path(), "base64");
+  const got = await page.evaluate(async ([data, x, y]) => {
+    const { timeline, overview } = window.sonde;
+    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob());
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    const draw = canvas.getContext("2d");
+    draw.drawImage(image, 0, 0);
+    const box = timeline.canvas.getBoundingClientRect();
+    const at = (left, top) => [...draw.getImageData(left, top, 1, 1).data];
+    return { size: [image.width, image.height],
+      wanted: [timeline.canvas.width, timeline.canvas.height + overview.canvas.height],
+      state: at(x - box.left, y - box.top + overview.canvas.height), back: at(x - box.left, y - box.top + overview.canvas.height - 12) };
+  }, [bytes, wait.x, wait.y + 6]);
+  equal(got.size, got.wanted, "size");
+  equal(got.state, [0xcc, 0x79, 0xa7, 255], "a state");
+  equal(got.back, [255, 255, 255, 255], "where nothing is drawn");
+});
+
+made("SVG keeps the flame graph as it is seen, with its look", async (page) => {
+  await page.click("#tab-flame");
+  await page.waitForSelector("#flame-picture g");
+  await page.click("#flame-picture g[data-name=parse]");
+  await until(page, () => document.querySelectorAll("#flame-picture g").length === 4);
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click("#flame-svg")]);
+  const text = await readFile(await file.path(), "utf8");
+  const got = await page.evaluate((svg) => {
+    const { documentElement } = new DOMParser().parseFromString(svg, "image/svg+xml");
+    const boxes = [...documentElement.querySelectorAll("g")];
+    return { names: boxes.map((box) => box.querySelector("text").textContent), size: boxes[0].querySelector("text").style.fontSize,
+      dim: boxes[0].style.opacity };
+  }, text);
+  equal(got, { names: ["all", "main", "parse", "read <b>"], size: "11px", dim: "0.6" }, "SVG");
+});
+
 made("wakings that lie on one another are left out, and others aren't", async (page) => {
   const drawn = await page.evaluate(() => {
     const { timeline } = window.sonde;

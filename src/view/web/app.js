@@ -11,6 +11,7 @@ import { Latency } from "./latency.js";
 import { Notes } from "./notes.js";
 import { Overview } from "./overview.js";
 import { element, part } from "./paint.js";
+import { keepPng } from "./picture.js";
 import { Rows } from "./rows.js";
 import { Refused, Server } from "./server.js";
 import { View } from "./state.js";
@@ -156,7 +157,7 @@ class Page {
     this.legend(this.trace.states);
     part("scroll").hidden = !rows.length;
     part("lines").style.flex = rows.length ? "" : "none";
-    for (const name of ["row-filter", "sort", "idle", "legend"])
+    for (const name of ["row-filter", "sort", "idle", "picture", "legend"])
       (part(name).closest("label") ?? part(name)).hidden = !rows.length;
     part("rows-note").textContent = rows.length ? "" :
       `No time line${why ? `: ${why}` : ""}.`;
@@ -192,6 +193,8 @@ class Page {
     part("whole").addEventListener("click", () => view.set({ from: 0, to: view.end }));
     part("fit").addEventListener("click", () => this.fit());
     part("keys").addEventListener("click", () => part("help").showModal());
+    part("picture").addEventListener("click", () =>
+      keepPng("timeline.png", [this.overview.canvas, this.timeline.canvas]));
     part("row-filter").addEventListener("input", () => view.set({ rows: part("row-filter").value }));
     part("sort").addEventListener("change", () => view.set({ sort: part("sort").value }));
     part("idle").addEventListener("change", () => view.set({ idle: part("idle").checked }));

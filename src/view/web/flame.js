@@ -5,6 +5,7 @@
 import { FlamePicture } from "./flamepicture.js";
 import { Tree } from "./flametree.js";
 import { element } from "./paint.js";
+import { keepSvg } from "./picture.js";
 import { Latest } from "./server.js";
 import { shown } from "./table.js";
 import { duration } from "./time.js";
@@ -47,6 +48,8 @@ export class Flame {
     this.find.addEventListener("input", () => view.set({ find: this.find.value }));
     this.whole = element("button", { textContent: "Zoom out", id: "flame-whole", title: "draw all of it (Esc)" });
     this.whole.addEventListener("click", () => view.set({ root: [] }));
+    this.file = element("button", { textContent: "SVG", id: "flame-svg", title: "what is seen, as an SVG picture" });
+    this.file.addEventListener("click", () => keepSvg("flame.svg", this.picture.querySelector("svg")));
     this.note = element("span", { className: "faint", id: "flame-note" });
     this.note.setAttribute("role", "status");
     this.said = element("span", { className: "grow", id: "flame-said" });
@@ -56,7 +59,7 @@ export class Flame {
     this.drawing = new FlamePicture(this.picture, { words: (node) => this.words(node),
       zoom: (root) => view.set({ root }), tell: (text) => { this.said.textContent = text; } });
     place.append(element("div", { className: "bar" }, this.of, this.against, this.by, this.keeping,
-      this.find, this.whole), element("div", { className: "said" }, this.said, this.key, this.note), this.picture);
+      this.find, this.whole, this.file), element("div", { className: "said" }, this.said, this.key, this.note), this.picture);
     this.take([]);
   }
 
@@ -86,6 +89,7 @@ export class Flame {
     this.by.value = this.compared;
     this.by.hidden = !view.against;
     this.whole.disabled = !view.root.length;
+    this.file.disabled = !this.drawing.boxes.size;
     if (document.activeElement !== this.find)
       this.find.value = view.find;
   }
@@ -135,6 +139,7 @@ export class Flame {
     this.note.textContent = text;
     this.said.textContent = "";
     this.drawing.clear("");
+    this.reflect();
   }
 
   draw() {
