@@ -57,7 +57,8 @@ struct sonde_gdb_server {
 
 	struct sonde_probe_markers markers;
 	bool has_markers;
-	size_t told; /* qTsP, qTsV, qTsSTM: what comes next */
+	uint64_t markers_stamp; /* of the kernel's (sys/kmodules.h) */
+	size_t told;            /* qTsP, qTsV, qTsSTM: what comes next */
 
 	int in, out;
 	bool is_connected, ends, no_acks;

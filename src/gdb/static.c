@@ -5,6 +5,10 @@
  *
  * Markers are looked up when GDB begins to ask, and told in answers of a
  * bounded size, `told` of them so far; an address is searched in all of them.
+ *
+ * GDB begins anew with each `strace -m`. A process may have got a library since,
+ * which is as dear to find out as its markers are to read. The kernel's, a tenth
+ * of a second of reading, stay until a module comes or goes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,16 +16,30 @@
 
 #include "base/hex.h"
 #include "gdb/server_parts.h"
+#include "sys/kmodules.h"
 
 /* Of one answer; what is left comes with the next. */
 #define ANSWER_BYTES (SONDE_GDB_PACKET_MAX / 2)
 /* Of what is shown beside a marker. */
 #define EXTRA_BYTES 1024u
 
+static void drop_markers(struct sonde_gdb_server *server)
+{
+	if (server->has_markers)
+		sonde_probe_markers_free(&server->markers);
+	server->has_markers = false;
+}
+
 static void find_markers_of_kernel(struct sonde_gdb_server *server)
 {
+	/* Before they are read: a module that comes meanwhile is seen later. */
+	uint64_t stamp = sonde_kmodules_stamp(SONDE_KMODULES_PATH);
 	char error[256];
 
+	if (server->has_markers && stamp && stamp == server->markers_stamp)
+		return;
+	drop_markers(server);
+	server->markers_stamp = stamp;
 	if (sonde_probe_markers_of_kernel(&server->markers, error,
 					  sizeof(error)))
 		(void)fprintf(stderr, "sonde: %s\n", error);
@@ -33,13 +51,12 @@ static bool need_markers(struct sonde_gdb_server *server)
 {
 	pid_t pid = server->config.ops->pid(server->config.target);
 
-	if (server->has_markers) {
-		sonde_probe_markers_free(&server->markers);
-		server->has_markers = false;
-	}
-	if (!server->config.ops->process)
+	if (!server->config.ops->process) {
 		find_markers_of_kernel(server);
-	else if (pid > 0 && !sonde_probe_markers_find(pid, &server->markers))
+		return server->has_markers;
+	}
+	drop_markers(server);
+	if (pid > 0 && !sonde_probe_markers_find(pid, &server->markers))
 		server->has_markers = true;
 	return server->has_markers;
 }

@@ -19,6 +19,7 @@
 
 #include "base/number.h"
 #include "base/port.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "sys/dir.h"
 #include "sys/textfile.h"
@@ -100,6 +101,37 @@ int sonde_kmodules_loaded(bool (*visit)(void *ctx, const char *name), void *ctx)
 			break;
 	(void)closedir(dir);
 	return 0;
+}
+
+/* "NAME BYTES USERS USED,BY, STATE ADDRESS": who uses it changes all the time. */
+static uint64_t stamp_module(uint64_t stamp, char *line)
+{
+	const char *word;
+
+	for (unsigned int i = 0; (word = strsep(&line, " ")); i++)
+		if (i != 2 && i != 3)
+			stamp = sonde_sum_mix(stamp,
+					      sonde_sum(word, strlen(word)));
+	return stamp;
+}
+
+uint64_t sonde_kmodules_stamp(const char *path)
+{
+	struct sonde_lines *lines = malloc(sizeof(*lines));
+	uint64_t stamp = 0;
+	char *line;
+	int rc;
+
+	if (!lines)
+		return 0;
+	rc = sonde_lines_open(lines, "%s", path);
+	while (!rc && (line = sonde_lines_next(lines)))
+		stamp = stamp_module(stamp, line);
+	if (!rc)
+		rc = lines->error;
+	sonde_lines_close(lines);
+	free(lines);
+	return rc && rc != -ENOENT ? 0 : stamp | 1;
 }
 
 static bool find_module_file(const char *release, const char *path,

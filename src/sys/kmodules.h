@@ -21,6 +21,10 @@ int sonde_kmodules_each(bool (*visit)(void *ctx,
 /* Each that is loaded, by its name, with a file or without. 0 or -errno. */
 int sonde_kmodules_loaded(bool (*visit)(void *ctx, const char *name),
 			  void *ctx);
+/* A number that is another once a module has come, gone or become ready; 0: it
+ * isn't known. `path` is /proc/modules; where there is none, no module can come. */
+#define SONDE_KMODULES_PATH "/proc/modules"
+uint64_t sonde_kmodules_stamp(const char *path);
 /* Where a section is; 0: it isn't loaded, or this user isn't told. */
 uint64_t sonde_kmodule_section(const char *module, const char *section);
 /* And where it has ended at the latest: where the next one begins, or a MiB on.

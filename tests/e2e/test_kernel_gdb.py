@@ -257,6 +257,71 @@ def locals_at_a_site_are_what_the_event_says():
     check_equal(values(text, "next"), [ord(name[6]) for name in names], text)
 
 
+def sondes():
+    """Of all that run: a server leaves its parent."""
+    return [int(pid.name) for pid in pathlib.Path("/proc").iterdir()
+            if pid.name.isdigit() and is_sonde(pid.name)]
+
+
+class Server:
+    """`sonde gdbserver --kernel`, spoken to by packets."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [SONDE, "gdbserver", "--kernel", "-"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0)
+
+    def ask(self, text):
+        sent = b"$%s#%02x" % (text.encode(), sum(text.encode()) % 256)
+        self.process.stdin.write(sent)
+        answer = b""
+        while not re.search(rb"#..$", answer):
+            more = self.process.stdout.read(1 << 16)
+            check(more, f"{text}: the server ended")
+            answer += more
+        self.process.stdin.write(b"+")
+        return answer.lstrip(b"+").decode()[1:-3]
+
+    def markers(self):
+        """What is told of all of them, and how many bytes it had the server
+        read, by the kernel's account."""
+        before, told = self.bytes_read(), []
+        answer = self.ask("qTfSTM")
+        while answer != "l":
+            told.append(answer)
+            answer = self.ask("qTsSTM")
+        return told, self.bytes_read() - before
+
+    def bytes_read(self):
+        return sum(int(re.search(r"rchar: (\d+)", pathlib.Path(
+            f"/proc/{pid}/io").read_text())[1]) for pid in sondes())
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+@kernel_gdb_test
+def markers_are_read_once_until_a_module_comes():
+    need_events()
+    if not os.path.exists("/proc/self/io"):
+        raise Skip("the kernel doesn't count what is read")
+    server = Server()
+    try:
+        first, all_bytes = server.markers()
+        second, few_bytes = server.markers()
+        check(first and first == second, "the markers are others")
+        check(all_bytes > 10 * few_bytes, f"{all_bytes}, {few_bytes}")
+        with ext4():
+            third, again = server.markers()
+    finally:
+        server.end()
+    check(again > 10 * few_bytes, f"{again}, {few_bytes}")
+    text = bytes("".join(third), "ascii")
+    check(b"ext4:".hex().encode() in text, "ext4's aren't there")
+
+
 @kernel_gdb_test
 def what_is_no_static_tracepoint_is_told():
     need_events()
@@ -532,11 +597,6 @@ def a_killed_server_leaves_no_probe():
          "-batch", "-x", script], stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True)
-
-    def sondes():
-        # The server has left its parent.
-        return [int(pid.name) for pid in pathlib.Path("/proc").iterdir()
-                if pid.name.isdigit() and is_sonde(pid.name)]
 
     def objects():
         check(front.poll() is None, "GDB ended")
