@@ -69,6 +69,8 @@ int sonde_gdb_script(bool (*put)(FILE *to, const void *ctx), const void *ctx,
 
 /* Those that add the symbols of the kernel's modules; likewise. */
 int sonde_gdb_module_script(char path[SONDE_GDB_SCRIPT_PATH]);
+/* Those that have `strace -m ID if CONDITION` mean each place of the marker. */
+int sonde_gdb_sites_script(char path[SONDE_GDB_SCRIPT_PATH]);
 
 /* Whether probes can be put into a process; 0, or an exit status: said why. */
 int sonde_gdb_check_process(pid_t pid);

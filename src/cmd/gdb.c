@@ -224,7 +224,9 @@ static int connect_kernel(const char *output, const char *symbols,
 	struct sonde_gdb_symbols found;
 	char command[PATH_MAX + 64];
 	char modules[SONDE_GDB_SCRIPT_PATH];
-	const char *before[] = { "-ex", command, "-x", modules, NULL };
+	char sites[SONDE_GDB_SCRIPT_PATH];
+	const char *before[] = { "-ex", command, NULL, NULL, NULL, NULL, NULL };
+	size_t nr = 2;
 	int status = sonde_gdb_find_symbols(symbols, &found);
 
 	if (status)
@@ -232,8 +234,14 @@ static int connect_kernel(const char *output, const char *symbols,
 	(void)snprintf(command, sizeof(command),
 		       "symbol-file -o 0x%" PRIx64 " \"%s\"", found.moved,
 		       found.path);
-	if (sonde_gdb_module_script(modules) < 0)
-		before[2] = NULL;
+	if (sonde_gdb_module_script(modules) >= 0) {
+		before[nr++] = "-x";
+		before[nr++] = modules;
+	}
+	if (sonde_gdb_sites_script(sites) >= 0) {
+		before[nr++] = "-x";
+		before[nr++] = sites;
+	}
 	return sonde_gdb_exec(&(struct sonde_gdb_start){
 		.output = output,
 		.symbols = found.path,
@@ -242,10 +250,28 @@ static int connect_kernel(const char *output, const char *symbols,
 	});
 }
 
+static int connect_process_or_trace(const char *what, const char *output,
+				    char *const *after)
+{
+	char sites[SONDE_GDB_SCRIPT_PATH];
+	const char *before[] = { "-x", sites, NULL };
+	int status = is_number(what) ? check_pid(what) : check_trace(what);
+
+	if (status)
+		return status;
+	if (sonde_gdb_sites_script(sites) < 0)
+		before[0] = NULL;
+	return sonde_gdb_exec(&(struct sonde_gdb_start){
+		.output = output,
+		.what = what,
+		.before = before,
+		.after = after,
+	});
+}
+
 static int run(int argc, char **argv)
 {
 	struct words words = { 0 };
-	const char *what;
 	int status =
 		sonde_option_take(&sonde_command_gdb, argc, argv, &words, NULL);
 
@@ -264,14 +290,8 @@ static int run(int argc, char **argv)
 			"gdb --help'");
 		return SONDE_EXIT_USAGE;
 	}
-	what = argv[optind];
-	status = is_number(what) ? check_pid(what) : check_trace(what);
-	return status ? status :
-			sonde_gdb_exec(&(struct sonde_gdb_start){
-				.output = words.output,
-				.what = what,
-				.after = argv + optind + 1,
-			});
+	return connect_process_or_trace(argv[optind], words.output,
+					argv + optind + 1);
 }
 
 const struct sonde_command sonde_command_gdb = {

@@ -53,6 +53,11 @@ static void *calls(void *unused)
 		last.key = i % 10;
 		work(i, (unsigned char)i, i % 2 ? &first : &last);
 		lib_work(i, "text");
+#ifdef SECOND_SITE
+		int n = i, local = 3 * i, here = 1;
+		sonde_event(gdbtest, tick, n, local);
+		counter1 += here;
+#endif
 	}
 	return unused;
 }

@@ -182,6 +182,48 @@ def static_tracepoints_are_listed_and_traced():
     program.end()
 
 
+def two_sites(condition, *more):
+    """What GDB says of a marker that is at two places: in work(), where local
+    is 2 * n, and in calls(), where it is 3 * n."""
+    program = Program("-O0", "-DSECOND_SITE")
+    text = program.gdb(f"strace -m sonde/gdbtest:tick if {condition}",
+                       *collect("n, local"), *more, "tstart",
+                       program.call(10), "tstop", "tstatus", *dump_all("n"),
+                       *dump_all("local"), "info tracepoints")
+    program.end()
+    return text
+
+
+@test
+def a_condition_and_actions_are_of_each_place_of_a_marker():
+    text = two_sites("n == 4 || local == 12")
+    # n 4 and 6 in work(), 4 (twice right) in calls(), by the variables there.
+    check_equal(sorted(zip(values(text, "n"), values(text, "local"))),
+                [(4, 8), (4, 12), (6, 12)], text)
+
+
+@test
+def a_place_that_has_no_such_variable_is_disabled():
+    for condition in "here == 1 && n == 5", "uc == 5 && n == 5":
+        text = two_sites(condition)
+        check_equal(len(re.findall("is disabled, for its place has no such "
+                                   "condition", text)), 1, text)
+        check_equal(values(text, "n"), [5], text)
+
+
+@test
+def what_was_said_of_one_place_stays():
+    program = Program("-O0", "-DSECOND_SITE")
+    text = program.gdb("strace -m sonde/gdbtest:tick if n == 4",
+                       "condition 2 n == 7", "actions 1", "collect n", "end",
+                       *collect("n, local"), "info tracepoints")
+    program.end()
+    check_equal(re.findall("trace only if (.*)", text), ["n == 4", "n == 7"],
+                text)
+    check_equal(re.findall("^ {8}(collect .*)", text, re.M),
+                ["collect n", "collect n, local"], text)
+
+
 @test
 def static_data_is_the_event_of_true_hits_only():
     for flags, threads in (("-O0", 1), ("-O2", 4)):
