@@ -88,20 +88,24 @@ bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat)
 	return true;
 }
 
+/* What follows the line's end; NULL: it has none. */
+static const char *proc_next_line(const char *text)
+{
+	const char *end = strchr(text, '\n');
+
+	return end ? end + 1 : NULL;
+}
+
 const char *sonde_proc_find(const char *text, const char *key)
 {
 	size_t size = strlen(key);
 
-	while (text) {
+	for (; text; text = proc_next_line(text))
 		if (!strncmp(text, key, size) && text[size] == ':') {
 			text += size + 1;
 			skip_blanks(&text);
 			return text;
 		}
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
 	return NULL;
 }
 
@@ -111,11 +115,10 @@ bool sonde_proc_parse_stolen(const char *text, uint32_t cpu,
 {
 	uint64_t number = 0;
 
-	for (; text; text = strchr(text, '\n'), text += !!text) {
-		const char *at = text + 3;
+	for (; text; text = proc_next_line(text)) {
+		const char *at = strncmp(text, "cpu", 3) ? "" : text + 3;
 
-		if (strncmp(text, "cpu", 3) != 0 ||
-		    !sonde_number_take(&at, 10, UINT32_MAX, &number) ||
+		if (!sonde_number_take(&at, 10, UINT32_MAX, &number) ||
 		    number != cpu)
 			continue;
 		for (int i = 0; i < 8; i++) {
