@@ -72,11 +72,13 @@ void sonde_native_seal(struct sonde_native *native)
 sonde_native_test *sonde_native_at(const struct sonde_native *native,
 				   uint32_t place)
 {
-	sonde_native_test *test = NULL;
-	const uint8_t *code = native->bytes + place;
+	sonde_native_test *test;
+	const uint8_t *code;
 
-	if (place && native->is_sealed && native->bytes)
-		memcpy(&test, &code, sizeof(test)); /* data to function */
+	if (!place || !native->is_sealed || !native->bytes)
+		return NULL;
+	code = native->bytes + place;
+	memcpy(&test, &code, sizeof(test)); /* data to function */
 	return test;
 }
 
