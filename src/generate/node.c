@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/utf8.h"
 
 #define HOLDS(kind) (1u << SONDE_GENERATE_##kind)
 
@@ -169,6 +170,23 @@ static const char *attribute(const struct sonde_generate_grammar *grammar,
 	return NULL;
 }
 
+/* Whether it is made of what XML 1.0 calls characters: YAML has a way to write
+ * others, and then there would be no XML of the same tree. */
+static bool node_is_text(const char *value, size_t length)
+{
+	uint32_t code;
+	size_t bytes;
+
+	for (size_t i = 0; i < length; i += bytes) {
+		bytes = sonde_utf8_decode(value + i, length - i, &code);
+		if (!bytes || code == 0xfffe || code == 0xffff ||
+		    (code < ' ' && code != '\t' && code != '\n' &&
+		     code != '\r'))
+			return false;
+	}
+	return true;
+}
+
 /* NOLINTNEXTLINE(readability-function-size): parameters as node.h has them */
 int sonde_generate_node_set(struct sonde_pool *pool,
 			    struct sonde_generate_node *node, const char *name,
@@ -190,9 +208,10 @@ int sonde_generate_node_set(struct sonde_pool *pool,
 	if (sonde_generate_node_get(node, known))
 		return sonde_generate_fail(error, place, "'%s' is there twice",
 					   known);
-	if (memchr(value, 0, length))
-		return sonde_generate_fail(error, place, "a NUL in '%s'",
-					   known);
+	if (!node_is_text(value, length))
+		return sonde_generate_fail(
+			error, place,
+			"'%s' has a character that XML can't have", known);
 	if (!copy)
 		return sonde_generate_fail(error, place, "no memory");
 	node->attributes[node->nr_attributes++] =

@@ -2,6 +2,7 @@
 /* yaml_write.c - event descriptions written as YAML (node.h). */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "generate/node.h"
 
 /* A word that YAML can take for nothing else; quotes are for others. */
@@ -16,20 +17,25 @@ static bool yaml_is_plain(const char *value)
 
 static void put_scalar(const char *value, FILE *to)
 {
+	size_t left = strlen(value);
+	uint32_t code;
+	size_t bytes;
+
 	if (yaml_is_plain(value)) {
 		(void)fputs(value, to);
 		return;
 	}
 	(void)fputc('"', to);
-	for (; *value; value++) {
-		unsigned char c = (unsigned char)*value;
-
-		if (c < ' ' || c == 0x7f)
-			(void)fprintf(to, "\\x%02x", c);
-		else if (c == '"' || c == '\\')
-			(void)fprintf(to, "\\%c", c);
+	for (; (bytes = sonde_utf8_decode(value, left, &code)); left -= bytes) {
+		/* to YAML the end of a line, a mark, or no character at all */
+		if (code < ' ' || (code >= 0x7f && code <= 0xa0) ||
+		    code == 0x2028 || code == 0x2029 || code == 0xfeff)
+			(void)fprintf(to, "\\u%04x", code);
+		else if (code == '"' || code == '\\')
+			(void)fprintf(to, "\\%c", (int)code);
 		else
-			(void)fputc(c, to);
+			(void)fwrite(value, 1, bytes, to);
+		value += bytes;
 	}
 	(void)fputc('"', to);
 }

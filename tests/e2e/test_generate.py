@@ -398,6 +398,19 @@ def random_descriptions_come_back_as_they_were():
 
 
 @test
+def characters_that_yaml_has_a_meaning_for_come_back():
+    needs("xml")
+    about = "a\x7f\x80\x85\xa0\u2028b\u2029c\ufeff\t\n\u00e9\\\""
+    first, second = scratch() / "1.xml", scratch() / "2.xml"
+    yaml = scratch() / "1.yaml"
+    generate(described("events: p\nabout: " + json.dumps(about) + "\n", "yaml"),
+             "--xml", first, "--yaml", yaml)
+    generate(yaml, "--xml", second)
+    for path in first, second:
+        check_equal(ET.parse(path).getroot().get("about"), about, path.name)
+
+
+@test
 def random_descriptions_calls_compile_in_both_languages():
     needs("xml")
     directory = scratch()
@@ -464,6 +477,10 @@ WRONG_YAML = [
     ("events: p\ncontents: &a\n- event: b\n- *a\n", "4:3: a mapping"),
     ("events: [\n", "1:9: a word or number is expected here"),
     ("events: 'p\n", "found unexpected end of stream"),
+    ('events: p\nabout: "a\\vb"\n',
+     "2:1: 'about' has a character that XML can't have"),
+    ('events: p\nabout: "\\uffff"\n',
+     "2:1: 'about' has a character that XML can't have"),
 ]
 
 
