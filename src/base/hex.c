@@ -35,6 +35,14 @@ bool sonde_hex_take_number(const char **at, uint64_t *ret_value)
 	return sonde_number_take(at, 16, UINT64_MAX, ret_value);
 }
 
+bool sonde_hex_take_pair(const char **at, uint64_t *ret_first, char between,
+			 uint64_t *ret_second)
+{
+	return sonde_hex_take_number(at, ret_first) &&
+	       sonde_hex_take(at, between) &&
+	       sonde_hex_take_number(at, ret_second);
+}
+
 bool sonde_hex_take_bytes(const char **at, uint8_t *to, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {

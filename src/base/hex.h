@@ -26,6 +26,9 @@ static inline bool sonde_hex_take(const char **at, char c)
 bool sonde_hex_take_word(const char **at, const char *word);
 /* 1 to 16 digits, up to the first that isn't one. */
 bool sonde_hex_take_number(const char **at, uint64_t *ret_value);
+/* Two of them, with this character between. */
+bool sonde_hex_take_pair(const char **at, uint64_t *ret_first, char between,
+			 uint64_t *ret_second);
 /* Two digits for each byte. */
 bool sonde_hex_take_bytes(const char **at, uint8_t *to, size_t nr);
 /* All the rest of the text, as bytes and a NUL, for free(); NULL: it isn't

@@ -273,23 +273,25 @@ void sonde_gdb_answer_notes(struct sonde_gdb_server *server, const char *rest,
 		sonde_gdb_reply_error(reply, 1);
 }
 
+struct sonde_probe_point *sonde_gdb_point(struct sonde_gdb_server *server,
+					  const char *rest)
+{
+	uint64_t number;
+	uint64_t address;
+
+	if (!sonde_hex_take_pair(&rest, &number, ':', &address) || *rest ||
+	    number > INT32_MAX)
+		return NULL;
+	return sonde_probe_points_find(&server->points, (uint32_t)number,
+				       address);
+}
+
 static void set_enabled(struct sonde_gdb_server *server, const char *rest,
 			bool on, struct sonde_gdb_reply *reply)
 {
-	struct sonde_probe_point *point;
-	uint64_t number;
-	uint64_t address;
+	struct sonde_probe_point *point = sonde_gdb_point(server, rest);
 	int rc = 0;
 
-	if (!sonde_hex_take_number(&rest, &number) ||
-	    !sonde_hex_take(&rest, ':') ||
-	    !sonde_hex_take_number(&rest, &address) || *rest ||
-	    number > INT32_MAX) {
-		sonde_gdb_reply_error(reply, 1);
-		return;
-	}
-	point = sonde_probe_points_find(&server->points, (uint32_t)number,
-					address);
 	if (!point) {
 		reply_result(reply, -ENOENT);
 		return;

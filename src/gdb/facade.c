@@ -66,9 +66,7 @@ static void answer_memory(struct sonde_gdb_facade *facade, const char *rest,
 	uint64_t length;
 	size_t nr;
 
-	if (!sonde_hex_take_number(&rest, &address) ||
-	    !sonde_hex_take(&rest, ',') ||
-	    !sonde_hex_take_number(&rest, &length) || *rest) {
+	if (!sonde_hex_take_pair(&rest, &address, ',', &length) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
@@ -108,9 +106,7 @@ static void answer_write(struct sonde_gdb_facade *facade, const char *rest,
 	uint64_t address;
 	uint64_t length;
 
-	if (!sonde_hex_take_number(&rest, &address) ||
-	    !sonde_hex_take(&rest, ',') ||
-	    !sonde_hex_take_number(&rest, &length) ||
+	if (!sonde_hex_take_pair(&rest, &address, ',', &length) ||
 	    !sonde_hex_take(&rest, ':') || length > sizeof(bytes) ||
 	    address > INT64_MAX - length ||
 	    !sonde_hex_take_bytes(&rest, bytes, length) || *rest) {

@@ -152,9 +152,8 @@ static void answer_pread(struct sonde_gdb_facade *facade, const char *rest,
 	ssize_t nr;
 
 	if (fd < 0 || !sonde_hex_take(&rest, ',') ||
-	    !sonde_hex_take_number(&rest, &count) ||
-	    !sonde_hex_take(&rest, ',') ||
-	    !sonde_hex_take_number(&rest, &offset) || offset > INT64_MAX) {
+	    !sonde_hex_take_pair(&rest, &count, ',', &offset) ||
+	    offset > INT64_MAX) {
 		fail(reply, fd < 0 ? EBADF : EINVAL);
 		return;
 	}

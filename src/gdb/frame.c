@@ -136,9 +136,7 @@ void sonde_gdb_answer_raw(struct sonde_gdb_server *server, const char *rest,
 	uint64_t length;
 	size_t nr = 0;
 
-	if (!sonde_hex_take_number(&rest, &offset) ||
-	    !sonde_hex_take(&rest, ',') ||
-	    !sonde_hex_take_number(&rest, &length) || *rest) {
+	if (!sonde_hex_take_pair(&rest, &offset, ',', &length) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
@@ -290,9 +288,7 @@ void sonde_gdb_answer_memory(struct sonde_gdb_server *server, const char *rest,
 	uint64_t length;
 	size_t nr;
 
-	if (!sonde_hex_take_number(&rest, &address) ||
-	    !sonde_hex_take(&rest, ',') ||
-	    !sonde_hex_take_number(&rest, &length) || *rest ||
+	if (!sonde_hex_take_pair(&rest, &address, ',', &length) || *rest ||
 	    !selected(server, &frame)) {
 		sonde_gdb_reply_error(reply, 1);
 		return;

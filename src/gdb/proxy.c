@@ -93,8 +93,7 @@ static void change_memory(struct sonde_gdb_proxy *proxy, const char *packet,
 	uint64_t address;
 	uint64_t nr;
 
-	if (probes && sonde_hex_take_number(&at, &address) &&
-	    sonde_hex_take(&at, ',') && sonde_hex_take_number(&at, &nr) &&
+	if (probes && sonde_hex_take_pair(&at, &address, ',', &nr) &&
 	    nr <= SONDE_GDB_PACKET_MAX && is_probed(probes, address, nr)) {
 		sonde_gdb_reply_refuse(reply, "a probe is there");
 		return;
@@ -179,8 +178,7 @@ static void pass_pread(struct sonde_gdb_proxy *proxy, const char *packet,
 		COUNT_MAX = SONDE_GDB_PACKET_MAX - 64
 	};
 
-	if (!sonde_hex_take_number(&at, &fd) || !sonde_hex_take(&at, ',') ||
-	    !sonde_hex_take_number(&at, &count)) {
+	if (!sonde_hex_take_pair(&at, &fd, ',', &count)) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}

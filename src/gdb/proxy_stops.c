@@ -101,9 +101,8 @@ static struct order find_order(const char *resume, const char *thread)
 
 			order.kind = at[0];
 			if (order.kind == 'r' &&
-			    (!sonde_hex_take_number(&range, &order.start) ||
-			     !sonde_hex_take(&range, ',') ||
-			     !sonde_hex_take_number(&range, &order.end)))
+			    (!sonde_hex_take_pair(&range, &order.start, ',',
+						  &order.end)))
 				order.kind = 's';
 			return order;
 		}

@@ -115,9 +115,7 @@ void sonde_gdb_reply_part(struct sonde_gdb_reply *reply, const char *rest,
 	uint64_t offset;
 	uint64_t length;
 
-	if (!sonde_hex_take_number(&rest, &offset) ||
-	    !sonde_hex_take(&rest, ',') ||
-	    !sonde_hex_take_number(&rest, &length) || *rest) {
+	if (!sonde_hex_take_pair(&rest, &offset, ',', &length) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}

@@ -129,6 +129,9 @@ sonde_gdb_answer sonde_gdb_answer_frame, sonde_gdb_answer_raw,
 	sonde_gdb_answer_memory;
 /* The frames of the last run, if there are any; NULL. */
 struct sonde_gdb_frames *sonde_gdb_need_frames(struct sonde_gdb_server *server);
+/* The tracepoint of "NUMBER:ADDRESS"; NULL: there is none. */
+struct sonde_probe_point *sonde_gdb_point(struct sonde_gdb_server *server,
+					  const char *rest);
 void sonde_gdb_drop_frames(struct sonde_gdb_server *server);
 
 /* static.c */

@@ -132,20 +132,9 @@ void sonde_gdb_answer_point_status(struct sonde_gdb_server *server,
 				   const char *rest,
 				   struct sonde_gdb_reply *reply)
 {
+	struct sonde_probe_point *point = sonde_gdb_point(server, rest);
 	struct sonde_gdb_frames *frames;
-	struct sonde_probe_point *point;
-	uint64_t number;
-	uint64_t address;
 
-	if (!sonde_hex_take_number(&rest, &number) ||
-	    !sonde_hex_take(&rest, ':') ||
-	    !sonde_hex_take_number(&rest, &address) || *rest ||
-	    number > INT32_MAX) {
-		sonde_gdb_reply_error(reply, 1);
-		return;
-	}
-	point = sonde_probe_points_find(&server->points, (uint32_t)number,
-					address);
 	if (!point) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
@@ -159,13 +148,9 @@ void sonde_gdb_answer_point_status(struct sonde_gdb_server *server,
 			       point->bytes);
 }
 
-static void tell_point(struct sonde_gdb_server *server,
-		       struct sonde_gdb_reply *reply)
+/* A line of so many bytes was put into it, if it had room; 0: there are no more. */
+static void reply_told(struct sonde_gdb_reply *reply, size_t length)
 {
-	size_t length =
-		sonde_probe_points_line(&server->points, server->told++,
-					reply->bytes, sizeof(reply->bytes));
-
 	if (length == 0)
 		sonde_gdb_reply_text(reply, "l");
 	else if (length >= sizeof(reply->bytes))
@@ -174,22 +159,24 @@ static void tell_point(struct sonde_gdb_server *server,
 		reply->length = length;
 }
 
+static void tell_point(struct sonde_gdb_server *server,
+		       struct sonde_gdb_reply *reply)
+{
+	reply_told(reply,
+		   sonde_probe_points_line(&server->points, server->told++,
+					   reply->bytes, sizeof(reply->bytes)));
+}
+
 /* The last one first: GDB makes them in the opposite order. */
 static void tell_variable(struct sonde_gdb_server *server,
 			  struct sonde_gdb_reply *reply)
 {
 	size_t nr = server->points.nr_variables;
 	size_t i = server->told++;
-	size_t length = sonde_probe_points_variable_line(
-		&server->points, i < nr ? nr - 1 - i : nr, reply->bytes,
-		sizeof(reply->bytes));
 
-	if (length == 0)
-		sonde_gdb_reply_text(reply, "l");
-	else if (length >= sizeof(reply->bytes))
-		sonde_gdb_reply_error(reply, 1);
-	else
-		reply->length = length;
+	reply_told(reply, sonde_probe_points_variable_line(
+				  &server->points, i < nr ? nr - 1 - i : nr,
+				  reply->bytes, sizeof(reply->bytes)));
 }
 
 /* qTfP */
