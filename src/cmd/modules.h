@@ -38,6 +38,10 @@ int modules_status(const struct modules_options *options);
 
 /* ---- modules_find.c ---- */
 
+/* Makes a path; false if it doesn't fit. */
+__attribute__((format(printf, 3, 4))) bool
+modules_path(char *path, size_t size, const char *format, ...);
+
 /* The kernel that runs. */
 const char *modules_running_kernel(void);
 

@@ -33,19 +33,9 @@ struct build {
 
 /* ---- what is needed ---- */
 
-/* False if it doesn't fit. */
-static bool build_copy(char *to, size_t size, const char *from)
-{
-	int n = snprintf(to, size, "%s", from);
-
-	return n >= 0 && (size_t)n < size;
-}
-
 static bool join(char *path, const char *folder, const char *name)
 {
-	int n = snprintf(path, PATH_MAX, "%s/%s", folder, name);
-
-	return n >= 0 && n < PATH_MAX;
+	return modules_path(path, PATH_MAX, "%s/%s", folder, name);
 }
 
 static bool has(const char *folder, const char *name)
@@ -74,7 +64,7 @@ static bool read_release(const char *headers, char *kernel, size_t size)
 	if (!begin)
 		return false;
 	begin[1 + strcspn(begin + 1, "\"\n")] = '\0';
-	return begin[1] && build_copy(kernel, size, begin + 1);
+	return begin[1] && modules_path(kernel, size, "%s", begin + 1);
 }
 
 /* It becomes part of paths. */
@@ -96,7 +86,7 @@ static bool find_kernel(struct build *build)
 	if (!name)
 		name = modules_running_kernel();
 	if (is_kernel(name) &&
-	    build_copy(build->kernel, sizeof(build->kernel), name))
+	    modules_path(build->kernel, sizeof(build->kernel), "%s", name))
 		return true;
 	sonde_complain("modules build: '%.100s' is no kernel's version", name);
 	return false;
@@ -107,7 +97,8 @@ static bool find_headers(struct build *build)
 	const char *given = build->options->headers;
 
 	if (given)
-		(void)build_copy(build->headers, sizeof(build->headers), given);
+		(void)modules_path(build->headers, sizeof(build->headers), "%s",
+				   given);
 	else
 		(void)snprintf(build->headers, sizeof(build->headers),
 			       "/lib/modules/%s/build", build->kernel);
@@ -227,8 +218,8 @@ static bool choose_folder(struct build *build)
 	int rc = -ENAMETOOLONG;
 
 	if (build->options->folder) {
-		if (build_copy(build->folder, sizeof(build->folder),
-			       build->options->folder))
+		if (modules_path(build->folder, sizeof(build->folder), "%s",
+				 build->options->folder))
 			rc = 0;
 	} else if (!modules_cache(cache, sizeof(cache))) {
 		sonde_complain("modules build: no HOME; say where to with "

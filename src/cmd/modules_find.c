@@ -23,9 +23,7 @@
 /* What the sources of a module have, wherever they are. */
 #define SOURCES_HAVE "tools/build_modules"
 
-/* False if it doesn't fit. */
-__attribute__((format(printf, 3, 4))) static bool join(char *path, size_t size,
-						       const char *format, ...)
+bool modules_path(char *path, size_t size, const char *format, ...)
 {
 	va_list args;
 	int n;
@@ -61,8 +59,9 @@ bool modules_cache(char *path, size_t size)
 	const char *home = variable("HOME");
 
 	if (cache && cache[0] == '/')
-		return join(path, size, "%s/sonde/modules", cache);
-	return home && join(path, size, "%s/.cache/sonde/modules", home);
+		return modules_path(path, size, "%s/sonde/modules", cache);
+	return home &&
+	       modules_path(path, size, "%s/.cache/sonde/modules", home);
 }
 
 bool modules_cache_of_caller(char *path, size_t size)
@@ -75,8 +74,8 @@ bool modules_cache_of_caller(char *path, size_t size)
 		return false;
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	user = getpwuid((uid_t)uid);
-	return user &&
-	       join(path, size, "%s/.cache/sonde/modules", user->pw_dir);
+	return user && modules_path(path, size, "%s/.cache/sonde/modules",
+				    user->pw_dir);
 }
 
 /* ---- sources ---- */
@@ -85,9 +84,9 @@ static bool has_sources(const char *folder)
 {
 	char path[PATH_MAX];
 
-	return join(path, sizeof(path), "%s/" SOURCES_HAVE, folder) &&
+	return modules_path(path, sizeof(path), "%s/" SOURCES_HAVE, folder) &&
 	       !access(path, R_OK) &&
-	       join(path, sizeof(path), "%s/src/kmod/FILES", folder) &&
+	       modules_path(path, sizeof(path), "%s/src/kmod/FILES", folder) &&
 	       !access(path, R_OK);
 }
 
@@ -129,14 +128,14 @@ bool modules_find_sources(const struct modules_options *options, char *path,
 	char here[PATH_MAX];
 
 	if (options->sources)
-		return join(path, size, "%s", options->sources) &&
+		return modules_path(path, size, "%s", options->sources) &&
 		       has_sources(path);
 	/* Installed, maybe not where it was configured for. */
 	if (own_folder(here, sizeof(here)) &&
-	    join(path, size, "%s/../share/sonde/modules", here) &&
+	    modules_path(path, size, "%s/../share/sonde/modules", here) &&
 	    has_sources(path))
 		return true;
-	if (join(path, size, "%s", SONDE_DATADIR "/sonde/modules") &&
+	if (modules_path(path, size, "%s", SONDE_DATADIR "/sonde/modules") &&
 	    has_sources(path))
 		return true;
 	return find_in_tree(path, size);
@@ -160,8 +159,9 @@ static bool find_installed(const char *kernel, char *path, size_t size)
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(folders); i++)
 		for (size_t k = 0; k < SONDE_ARRAY_SIZE(ends); k++)
-			if (join(path, size, "/lib/modules/%s/%s/%s%s", kernel,
-				 folders[i], MODULES_FILE, ends[k]) &&
+			if (modules_path(path, size, "/lib/modules/%s/%s/%s%s",
+					 kernel, folders[i], MODULES_FILE,
+					 ends[k]) &&
 			    is_file(path))
 				return true;
 	return false;
@@ -173,15 +173,15 @@ bool modules_find_built(const struct modules_options *options,
 	char cache[PATH_MAX];
 
 	if (options->folder)
-		return join(path, size, "%s/%s", options->folder,
-			    MODULES_FILE) &&
+		return modules_path(path, size, "%s/%s", options->folder,
+				    MODULES_FILE) &&
 		       is_file(path);
 	if (modules_cache(cache, sizeof(cache)) &&
-	    join(path, size, "%s/%s/%s", cache, kernel, MODULES_FILE) &&
+	    modules_path(path, size, "%s/%s/%s", cache, kernel, MODULES_FILE) &&
 	    is_file(path))
 		return true;
 	if (modules_cache_of_caller(cache, sizeof(cache)) &&
-	    join(path, size, "%s/%s/%s", cache, kernel, MODULES_FILE) &&
+	    modules_path(path, size, "%s/%s/%s", cache, kernel, MODULES_FILE) &&
 	    is_file(path))
 		return true;
 	return find_installed(kernel, path, size);
