@@ -33,6 +33,7 @@
 #include "probe/inject/process_parts.h"
 #include "probe/inject/procfs.h"
 #include "sys/proc.h"
+#include "sys/write.h"
 
 #define LOCK_TRIES     6000
 #define LOCK_PAUSE_NS  1000000L
@@ -564,19 +565,9 @@ int sonde_process_read(const struct sonde_process *process, uint64_t address,
 int sonde_process_write(const struct sonde_process *process, uint64_t address,
 			const void *from, size_t size)
 {
-	const unsigned char *at = from;
-
-	while (size > 0) {
-		const ssize_t n =
-			pwrite(process->memory_fd, at, size, (off_t)address);
-
-		if (n <= 0)
-			return -EIO;
-		at += n;
-		address += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
+	return sonde_pwrite_all(process->memory_fd, from, size, address) ?
+		       -EIO :
+		       0;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): mmap() takes as much */
