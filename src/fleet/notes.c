@@ -74,8 +74,8 @@ int sonde_notes_add(struct sonde_notes_file *file, uint64_t number)
 
 	/* the first range that ends at it or behind */
 	SONDE_SEARCH(i, file->nr_ranges, file->ranges[i].to < number);
-	at = file->ranges + i;
-	if (i == file->nr_ranges || number + 1 < at->from)
+	at = i < file->nr_ranges ? &file->ranges[i] : NULL;
+	if (!at || number + 1 < at->from)
 		return notes_insert(file, i,
 				    (struct sonde_notes_range){
 					    .from = number, .to = number + 1 });

@@ -162,27 +162,27 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* Of a machine. What a damaged trace says twice about the same time is cut: the
- * first word counts; and what it says of threads that can't be. Returns how many of
- * the `nr` are left. */
+ * first word counts; and what it says of threads that can't be. Those before
+ * `from` are another's. Returns how many of the `nr` are left. */
 static size_t order_spans(const struct sonde_history *history, void *list,
-			  size_t nr, size_t size)
+			  size_t from, size_t nr, size_t size)
 {
 	const struct sonde_model *kernel =
 		history->machines[history->machine].kernel;
 	uint8_t *bytes = list;
 	struct span *last = NULL;
-	size_t kept = 0;
+	size_t kept = from;
 
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = from; i < nr; i++) {
 		struct span *span = (void *)(bytes + i * size);
 
 		span->tid = sonde_history_tid(
 			history->nr_machines, history->machine,
 			sonde_model_real_tid(kernel, span->tid));
 	}
-	if (nr)
-		qsort(list, nr, size, compare_spans);
-	for (size_t i = 0; i < nr; i++) {
+	if (nr > from)
+		qsort(bytes + from * size, nr - from, size, compare_spans);
+	for (size_t i = from; i < nr; i++) {
 		struct span *span = (void *)(bytes + i * size);
 
 		if (last && last->tid == span->tid &&
@@ -252,13 +252,11 @@ static int play_machine(struct sonde_analysis_args *args,
 	if (error)
 		return error;
 	history->nr_states =
-		nr_states + order_spans(history, history->states + nr_states,
-					history->nr_states - nr_states,
-					sizeof(*history->states));
+		order_spans(history, history->states, nr_states,
+			    history->nr_states, sizeof(*history->states));
 	history->nr_calls =
-		nr_calls + order_spans(history, history->calls + nr_calls,
-				       history->nr_calls - nr_calls,
-				       sizeof(*history->calls));
+		order_spans(history, history->calls, nr_calls,
+			    history->nr_calls, sizeof(*history->calls));
 	return 0;
 }
 

@@ -93,13 +93,14 @@ int sonde_held_put(struct sonde_held *held, int64_t time_ns, const char *text,
 const char *sonde_held_take(struct sonde_held *held, int64_t until_ns,
 			    int64_t *ret_time_ns, size_t *ret_length)
 {
-	const struct sonde_held_line *line = &held->lines[held->from];
+	const struct sonde_held_line *line;
 
 	if (held->is_disordered)
 		qsort(held->lines + held->from, held->nr - held->from,
 		      sizeof(*held->lines), compare_lines);
 	held->is_disordered = false;
-	if (held->from == held->nr || line->time_ns > until_ns) {
+	line = held->from < held->nr ? &held->lines[held->from] : NULL;
+	if (!line || line->time_ns > until_ns) {
 		if (held->from > held->nr / 2)
 			close_up(held);
 		return NULL;

@@ -760,7 +760,8 @@ static void a_packet_takes_what_it_must_and_no_more_than_the_file(void **state)
 	assert_int_equal(sonde_ctf_packet_append(recording.stream[1], bytes,
 						 sizeof(bytes)),
 			 -EMSGSIZE);
-	assert_int_equal(sonde_ctf_packet_append(recording.stream[1], NULL, 10),
+	assert_int_equal(sonde_ctf_packet_append(recording.stream[1], (void *)1,
+						 10),
 			 -EFAULT);
 	assert_int_equal(sonde_ctf_trace_close(recording.trace), 0);
 	scratch_remove(&scratch);
