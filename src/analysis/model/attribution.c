@@ -86,10 +86,21 @@ struct part {
 
 /* ---- the sink ---- */
 
+/* What came after the last entry would be taken for what that says: so nothing is
+ * known then, as where there is no memory. */
+static bool has_too_many(struct told *told)
+{
+	if (told->nr_runs + told->nr_names + told->nr_groups +
+		    told->nr_schedules >=
+	    SONDE_ATTRIBUTION_MOST)
+		told->no_memory = true;
+	return told->no_memory;
+}
+
 static void append(struct told *told, struct row *row, int64_t begin_ns,
 		   int32_t tid)
 {
-	if (told->nr_runs >= SONDE_ATTRIBUTION_RUNS)
+	if (has_too_many(told))
 		return;
 	if (SONDE_GROW(row->runs, row->nr, row->capacity)) {
 		told->no_memory = true;
@@ -130,7 +141,7 @@ static void attribution_take_name(void *sink, int32_t tid, int64_t time_ns,
 	struct told *told = sink;
 	struct naming *naming;
 
-	if (told->nr_names >= SONDE_ATTRIBUTION_NAMES)
+	if (has_too_many(told))
 		return;
 	if (SONDE_GROW(told->names, told->nr_names, told->names_capacity)) {
 		told->no_memory = true;
@@ -186,7 +197,7 @@ static int part_begin(void *memory, const void *config, bool first)
 /* Takes the path over. */
 static void add_grouping(struct told *told, struct since since, char *path)
 {
-	if (!path || told->nr_groups >= SONDE_ATTRIBUTION_NAMES ||
+	if (!path || has_too_many(told) ||
 	    SONDE_GROW(told->groups, told->nr_groups, told->groups_room)) {
 		told->no_memory |= !path;
 		free(path);
@@ -210,7 +221,7 @@ static void take_origin(struct part *part, const struct sonde_event *event)
 
 static void add_scheduling(struct told *told, const struct scheduling *one)
 {
-	if (told->nr_schedules >= SONDE_ATTRIBUTION_NAMES)
+	if (has_too_many(told))
 		return;
 	if (SONDE_GROW(told->schedules, told->nr_schedules,
 		       told->schedules_room))
@@ -447,6 +458,8 @@ static int attribution_read_streams(struct sonde_trace *trace, bool *streams,
 	}
 	attribution->kernel = whole.kernel;
 	attribution->told = whole.told;
+	if (whole.told.no_memory) /* when the runs were closed, or unmerged */
+		err = -ENOMEM;
 	return err ? err : name_idle(attribution);
 }
 

@@ -26,8 +26,9 @@
  * recorder now and then (sonde:name): from the last look that saw an old name
  * to the one that saw the new one, it is not known.
  *
- * Memory: 16 bytes for each switch, 32 for each new name of a thread; what
- * exceeds the limits below is not known.
+ * Memory: 16 bytes for each switch, 32 for each new name of a thread. Of a
+ * trace with more than the limit below, nothing of this is known: the part that
+ * fits would say wrong things of the events behind it.
  */
 #ifndef ANALYSIS_MODEL_ATTRIBUTION_H
 #define ANALYSIS_MODEL_ATTRIBUTION_H
@@ -44,8 +45,9 @@ int sonde_attribution_open_as_recorded(const char *const *paths,
 /* What sonde_trace_open() gives to a trace. */
 extern const struct sonde_attributor sonde_attributor;
 
-#define SONDE_ATTRIBUTION_RUNS  ((size_t)1 << 26)
-#define SONDE_ATTRIBUTION_NAMES ((size_t)1 << 21)
+/* Switches, names, groups and schedules together, so that a hostile trace takes
+ * some gigabytes at most. */
+#define SONDE_ATTRIBUTION_MOST ((size_t)1 << 26)
 
 /* Reads what the trace has of a machine; slice_bytes is as of a map's options, 0.
  * NULL: nothing in it says more than events do, or there is no memory. */
