@@ -78,12 +78,13 @@ int sonde_bpf_load_open(struct sonde_bpf_load *load, const char *name,
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	char path[40];
-	struct bpf_object_open_opts options = {
-		.sz = sizeof(options),
-		.object_name = name,
-		.btf_custom_path = path,
-	};
+	struct bpf_object_open_opts options;
 
+	/* What is between its members has to be 0, too, or libbpf refuses it. */
+	memset(&options, 0, sizeof(options));
+	options.sz = sizeof(options);
+	options.object_name = name;
+	options.btf_custom_path = path;
 	*load = (struct sonde_bpf_load){ .types = -1 };
 	(void)pthread_once(&once, register_handlers); /* can't fail */
 	if (registered < 0)
