@@ -272,6 +272,30 @@ def without_what_tells_who_sent_bytes_the_report_says_so():
 
 
 @test
+def bytes_by_udp_and_unix_sockets_are_counted_as_of_nobody():
+    """The web server is told by UDP once, and by a Unix socket twice, what it waited
+    for; what it sent so, and a look at what is there, don't count."""
+    pair = story()
+
+    def other(time, name, protocol, **more):
+        pair.add("web", (time, 1, 811, name, {"protocol": protocol, "ret": 9,
+                                              **more}))
+
+    other(25000, "sock_recv_length", 17)
+    other(25100, "sock_recv_length", 0, family=1)
+    other(25200, "sock_recv_length", 0, family=1)
+    other(25300, "sock_send_length", 17)
+    other(25400, "sock_recv_length", 17, flags=2)
+    for name in "blame", "critical":
+        notes = report(pair.traces(), name, *SPAN)["notes"]
+        check(any("received 1 time by UDP and 2 times by Unix sockets and the "
+                  "like: nothing in the traces says who sent them" in note
+                  for note in notes), notes)
+    notes = report(story().traces(), "blame", *SPAN)["notes"]
+    check(not any("UDP" in note for note in notes), notes)
+
+
+@test
 def sync_finds_the_messages_in_the_traces():
     done = run(SONDE, "sync", "--json", *story().traces())
     check_equal(done.returncode, 0, done.stderr)

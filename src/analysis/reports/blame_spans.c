@@ -222,6 +222,24 @@ void sonde_blame_spans_fini(struct sonde_blame_spans *spans)
 	sonde_join_fini(&spans->join);
 }
 
+/* That a wait for bytes isn't followed may be since nobody can. */
+static void note_unfollowed(const struct sonde_blame_spans *spans,
+			    struct sonde_report *report)
+{
+	const struct sonde_transfers *transfers = &spans->transfers;
+	struct sonde_words words = { .args = spans->args };
+
+	if (transfers->by_udp || transfers->by_others)
+		sonde_report_note(
+			report,
+			"Bytes were received %s by UDP and %s by Unix sockets "
+			"and the like: nothing in the traces says who sent "
+			"them, so no wait for those is followed.",
+			sonde_words_count(&words, transfers->by_udp, "time"),
+			sonde_words_count(&words, transfers->by_others,
+					  "time"));
+}
+
 /* What any machine's trace lacks, and what is told of none. */
 static void notes_of_machines(const struct sonde_blame_spans *spans,
 			      struct sonde_report *report)
@@ -237,6 +255,7 @@ static void notes_of_machines(const struct sonde_blame_spans *spans,
 				  "received were not looked at: there were too "
 				  "many. --from and --to may leave fewer.",
 				  spans->transfers.left_out);
+	note_unfollowed(spans, report);
 	if (history->nr_machines == 1)
 		return;
 	if (!spans->transfers.has_events)

@@ -16,6 +16,7 @@
 #include "reader/reader.h"
 
 #define TCP 6
+#define UDP 17
 /* Of a call's flags: the bytes are looked at only, are no part of the stream, or
  * none of the peer's. */
 #define PEEK_OOB_ERRQUEUE 0x2003
@@ -183,6 +184,15 @@ static bool read_numbers(const struct sonde_event *event,
 	return true;
 }
 
+/* What was not even taken. */
+static void add_untaken(struct sonde_transfers *to,
+			const struct sonde_transfers *from)
+{
+	to->left_out += from->left_out;
+	to->by_udp += from->by_udp;
+	to->by_others += from->by_others;
+}
+
 /* The connection as its sender has it. */
 static void put_connection(struct sonde_transfer_connection *to, bool is_sent,
 			   const uint64_t *numbers)
@@ -232,9 +242,16 @@ static int take_transfer(struct part *part, const struct sonde_event *event,
 	if (!read_numbers(event, plan, numbers))
 		return 0;
 	bytes = (int64_t)numbers[RET];
-	if (numbers[PROTOCOL] != TCP || bytes <= 0 || bytes > INT32_MAX ||
+	if (bytes <= 0 || bytes > INT32_MAX ||
 	    (!transfer.is_sent && numbers[FLAGS] & PEEK_OOB_ERRQUEUE))
 		return 0;
+	if (numbers[PROTOCOL] != TCP) {
+		part->found.by_udp +=
+			!transfer.is_sent && numbers[PROTOCOL] == UDP;
+		part->found.by_others +=
+			!transfer.is_sent && numbers[PROTOCOL] != UDP;
+		return 0;
+	}
 	transfer.bytes = (uint32_t)bytes;
 	transfer.position = (uint32_t)numbers[POSITION];
 	transfer.call_ns = call_of(part, tid);
@@ -277,7 +294,7 @@ static int part_merge(void *whole_memory, void *memory)
 			transfer->call_ns = call_of(whole, transfer->tid);
 		error = add_transfer(&whole->found, transfer);
 	}
-	whole->found.left_out += part->found.left_out;
+	add_untaken(&whole->found, &part->found);
 	while ((caller = sonde_hash_next(&part->callers, caller)))
 		note_call(whole, (int32_t)caller->key.number, caller->call_ns);
 	return error;
@@ -308,7 +325,7 @@ static int append_machine(struct sonde_transfers *transfers,
 			transfer.call_ns = SONDE_TIME_MIN;
 		error = add_transfer(transfers, &transfer);
 	}
-	transfers->left_out += found->left_out;
+	add_untaken(transfers, found);
 	return error;
 }
 

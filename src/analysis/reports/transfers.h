@@ -62,7 +62,10 @@ struct sonde_transfers {
 	struct sonde_transfer *at;
 	size_t nr, room;
 	uint64_t left_out; /* there was no room for */
-	bool has_events;   /* some machine's trace can have them */
+	/* Times that bytes were received otherwise, of which nobody knows who
+	 * sent them: there is no position to match them by. */
+	uint64_t by_udp, by_others; /* others: Unix sockets, netlink ... */
+	bool has_events;            /* some machine's trace can have them */
 };
 
 /* Those of all machines, matched, of a time that the options choose. 0 or a negative
