@@ -284,11 +284,11 @@ tally_fixed(struct sonde_filter_known *known, uint32_t state, const void *fixed)
  */
 static inline bool emit_is_done(uint32_t state, const void *fixed)
 {
-	struct sonde_filter_known *known;
+	struct sonde_filter_known *known =
+		is_alone(state) ? sonde_filter_of(state) : NULL;
 
-	if (!is_alone(state) || !sonde_filters)
+	if (!known)
 		return false;
-	known = &sonde_filters[emit_index(state)];
 	if (sonde_filter_refuses(&known->interval, fixed) ||
 	    (known->code && !known->code(fixed, NULL)))
 		return true;
