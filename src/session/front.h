@@ -39,6 +39,7 @@
 #include "session/config.h"
 #include "session/front_hooks.h"
 #include "session/launch.h"
+#include "session/recorder.h"
 #include "session/summary.h"
 
 struct sonde_front_config {
@@ -70,10 +71,11 @@ struct sonde_front_result {
 	bool has_kernel; /* kernel events were recorded */
 	bool have_summary;
 	struct sonde_summary summary;
-	/* If not even the program could be started: */
-	char failed[1000]; /* what, with names; empty: all went well */
-	bool exec_failed;  /* it was the program */
-	bool wrong_rules;  /* it was what -k says */
+	/* If not even the program could be started: what failed, with names; empty:
+	 * all went well */
+	char failed[SONDE_RECORDER_TEXT];
+	bool exec_failed; /* it was the program */
+	bool wrong_rules; /* it was what -k says */
 };
 
 /* Returns 0, or -errno of what `failed` names. *ret_result is written in any

@@ -97,14 +97,17 @@ struct sonde_recorder_config {
 	int listen_fd;
 };
 
+/* A source's words, with some of ours. */
+#define SONDE_RECORDER_TEXT (SONDE_SOURCE_TEXT + 80)
+
 struct sonde_recorder_ready {
 	int32_t error; /* 0 or -errno */
 	bool has_kernel;
 	bool is_whole;        /* `text` says all of it */
 	uint32_t nr_attached; /* processes that ran already */
 	char text[240];       /* what failed, if error; or what to tell */
-	/* why kernel events can't be had, with some words of ours, or "" */
-	char kernel_text[SONDE_SOURCE_TEXT + 80];
+	/* why kernel events can't be had, or "" */
+	char kernel_text[SONDE_RECORDER_TEXT];
 };
 
 struct sonde_recorder_go {

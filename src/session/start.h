@@ -31,7 +31,8 @@ struct sonde_recorder_start_result {
 	bool has_kernel;
 	uint32_t nr_attached; /* processes that ran already */
 	bool wrong_rules;     /* -k says something that makes no sense */
-	char text[1000];      /* what failed; or what there is to tell */
+	/* What failed; or what there is to tell. */
+	char text[SONDE_RECORDER_TEXT];
 };
 
 /* 0, or -errno of what the text names; -EADDRINUSE: there is such a session. */
