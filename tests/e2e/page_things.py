@@ -147,6 +147,8 @@ def things(place):
     shutil.copy(place / "server", place / "soak-test")
     examples(place)
     shutil.copy(place / "shop-events.xml", place / "released.xml")
+    (place / "mill-events.xml").write_text(
+        '<events provider="mill"><event name="idle"/></events>')
     recorded(place, "sqlite.trace", "./server", options=["--malloc", "--stack"])
     recorded(place, "before", "./server")
     for name in COPIES:
