@@ -522,6 +522,101 @@ def a_modules_events_have_their_sites():
     check_equal(len(places), len(trace.events("ext4_da_write_begin")), text)
 
 
+# ---- many sites ----
+
+SENDER = f"""
+import socket
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.bind(("127.0.0.1", 0))
+for i in range({NR}):
+    here.sendto(b"x" * (100 + i), here.getsockname())
+    here.recv(1000)
+"""
+# What is visible at all sites of an event, and the field that tells the same. Left
+# out, of Debian's 6.1: netif_rx, netif_receive_skb, block_rq_issue and those of
+# raw_syscalls, where code of an inlined function is, whose variables alone GDB looks
+# at; signal_deliver, which has the signal's number in no variable; sched_switch,
+# where no probe can be.
+LOCALS = {
+    "task:task_newtask": ("p->pid", "pid"),
+    "task:task_rename": ("tsk->pid", "pid"),
+    "sched:sched_process_fork": ("p->pid", "child_tid"),
+    "sched:sched_process_exit": ("tsk->pid", "tid"),
+    "sched:sched_wakeup": ("p->pid", "tid"),
+    "sched:sched_waking": ("p->pid", "tid"),
+    "irq:softirq_entry": ("vec_nr", "vec"),
+    "irq:irq_handler_entry": ("desc->irq_data.irq", "irq"),
+    "timer:timer_start": ("timer->expires", "expires"),
+    "timer:timer_expire_entry": ("timer->function", "function"),
+    "timer:hrtimer_start": ("timer->function", "function"),
+    "timer:hrtimer_expire_entry": ("timer->function", "function"),
+    "workqueue:workqueue_execute_start": ("work->func", "function"),
+    "writeback:writeback_mark_inode_dirty": ("inode->i_ino", "ino"),
+    "writeback:writeback_dirty_inode": ("inode->i_ino", "ino"),
+    "block:block_bio_queue": ("bio->bi_iter.bi_sector", "sector"),
+    "block:block_getrq": ("bio->bi_iter.bi_sector", "sector"),
+    "block:block_rq_complete": ("req->__sector", "sector"),
+    "net:net_dev_queue": ("skb->len", "len"),
+    "net:net_dev_start_xmit": ("skb->len", "len"),
+}
+
+
+def check_locals(events, name, field):
+    """Holds each hit against the event that its thread came to next on that CPU,
+    what interrupts brought in between left out. Hits by site."""
+    group, event = name.split(":")
+    site = re.compile(rf"kgdb:{event}(\.\d+)?")
+    pending, nr = {}, {}
+    for each in events:
+        hits = pending.setdefault((each.cpu, each.tid), [])
+        if site.fullmatch(each.name):
+            hits.append(each)
+            nr[each.name] = nr.get(each.name, 0) + 1
+        elif each.name in (event, f"{group}_{event}") and hits:
+            hit = hits.pop()
+            # What was collected is first, however it is called.
+            value = next(iter(hit.fields.values()))
+            check_equal((value, hit["unread"]), (each[field], 0),
+                        f"{name}: {hit} {each}")
+    left = sum(map(len, pending.values()))
+    check_equal(left, 0, f"{name}: hits without their event")
+    return nr
+
+
+def at_each_site(found):
+    """GDB's lines for all of LOCALS; `actions` alone are the last one's."""
+    lines, last = [], 0
+    for name, (local, _) in LOCALS.items():
+        lines.append(f"strace -m {name}")
+        for _ in found[name]:
+            last += 1
+            lines += [f"actions {last}", f"collect $_sdata, {local}", "end"]
+    return lines
+
+
+@kernel_gdb_test
+def locals_at_twenty_sites_are_what_the_events_say():
+    need_events()
+    vmlinux_file = debuginfo("fs/ext4/ext4.ko")
+    if not os.uname().release.startswith("6.1."):
+        raise Skip("another kernel has other variables at its sites")
+    where, sender = scratch() / "trace", scratch() / "sender.py"
+    sender.write_text(SENDER)
+    with ext4() as writes:
+        text = gdb(*at_each_site(markers()), "tstart", renames(), writes,
+                   f"shell {sys.executable} {sender}", "shell sync", "tstop",
+                   "tstatus", output=where, symbols=vmlinux_file)
+    check("trace frame" in text, text[-3000:])
+    trace = KernelTrace(where)
+    check_equal(trace.lost, 0, "lost events have no pairs")
+    events, nr = trace.events(), {}
+    for name, (_, field) in LOCALS.items():
+        nr.update(check_locals(events, name, field))
+    check(len(nr) >= len(LOCALS), f"some had nothing to do: {nr}")
+    for name in ("task_rename", "net_dev_queue", "net_dev_start_xmit"):
+        check(nr.get(f"kgdb:{name}", 0) >= NR, nr)
+
+
 # ---- trace state variables ----
 
 # The programs keep to one CPU, whose values these are.
