@@ -56,7 +56,7 @@ struct sonde_net_log {
 
 extern const struct sonde_net_engine sonde_net_files;
 
-/* What libsonde-nats.so shows: its engine, for a URL of NATS. */
+/* What a library of an engine shows: that. */
 #define SONDE_NET_NATS_ENGINE "sonde_net_nats_engine"
 typedef const struct sonde_net_engine *sonde_net_engine_fn(void);
 sonde_net_engine_fn sonde_net_nats_engine;

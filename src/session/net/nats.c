@@ -36,7 +36,7 @@
  * there to hear it.
  *
  * A position is the number that the server gives the next message. Whoever waits
- * for a server does so for GIVE_UP_NS without an answer, and then fails.
+ * for a server does so for SONDE_NET_GIVE_UP_NS without an answer, and then fails.
  *
  * The library has threads of its own; of ours, one calls it, and nothing here is
  * called by the library.
@@ -57,6 +57,7 @@
 #include "base/port.h"
 #include "base/time.h"
 #include "session/net/engine.h"
+#include "session/net/patience.h"
 
 #define STREAM       SONDE_NATS_STREAM
 #define HEADER       "Sonde"
@@ -66,7 +67,6 @@
 #define PAUSE_MS     100
 #define AGAIN_NS     (WAIT_MS * (uint64_t)1000000)
 #define AGAIN_MAX    16u /* times AGAIN_NS */
-#define GIVE_UP_NS   (120 * (uint64_t)SONDE_NS_PER_S)
 #define NOBODY_NS    (5 * (uint64_t)SONDE_NS_PER_S)
 #define HEADER_ROOM  (SONDE_NET_HEAD_MAX + 512u) /* of heads and ids */
 #define NO_STREAM    "the stream " STREAM " (is JetStream on?)"
@@ -251,32 +251,18 @@ static int check_permitted(struct nats_net *net)
 			      text ? text : "");
 }
 
-/* A question that is asked until it is answered. */
-struct patience {
-	struct sonde_net *net;
-	uint64_t begin_ns;
-	int err; /* what ended it, if that wasn't the time */
-};
-
-static struct patience patience_of(struct sonde_net *net)
-{
-	return (struct patience){ net, sonde_monotonic_ns(), 0 };
-}
-
 /* Whether to ask again, after a pause. `nobody_ns`: for how long there may be
  * nobody whom to ask. */
-static bool is_patient(struct patience *patience, natsStatus status,
+static bool is_patient(struct sonde_net_patience *patience, natsStatus status,
 		       uint64_t nobody_ns)
 {
-	uint64_t ns = sonde_monotonic_ns() - patience->begin_ns;
-
-	if (!is_passing(status) || ns >= GIVE_UP_NS ||
-	    (status == NATS_NO_RESPONDERS && ns >= nobody_ns))
+	if (!is_passing(status))
 		return false;
 	patience->err = check_permitted(nats_of(patience->net));
-	if (!patience->err && patience->net->ask)
-		patience->err = patience->net->ask();
-	if (patience->err)
+	if (patience->err ||
+	    !sonde_net_is_patient(patience, status == NATS_NO_RESPONDERS ?
+						    nobody_ns :
+						    SONDE_NET_GIVE_UP_NS))
 		return false;
 	if (status != NATS_TIMEOUT)
 		nats_Sleep(PAUSE_MS);
@@ -284,8 +270,8 @@ static bool is_patient(struct patience *patience, natsStatus status,
 }
 
 /* What it was that ended it. */
-static int patience_fail(const struct patience *patience, const char *what,
-			 natsStatus status)
+static int patience_fail(const struct sonde_net_patience *patience,
+			 const char *what, natsStatus status)
 {
 	return patience->err ? patience->err :
 			       nats_fail(patience->net, what, status);
@@ -311,7 +297,8 @@ static int take_subjects(const jsStreamInfo *info, sonde_net_list_fn *take,
 /* What the server says of a stream, also which subjects are in it if `subjects`
  * says of which to, or NATS_NOT_FOUND. */
 static natsStatus ask_stream(struct nats_net *net, const char *stream,
-			     const char *subjects, struct patience *patience,
+			     const char *subjects,
+			     struct sonde_net_patience *patience,
 			     jsStreamInfo **ret_info)
 {
 	jsOptions options;
@@ -329,7 +316,7 @@ static natsStatus ask_stream(struct nats_net *net, const char *stream,
 static int net_nats_list(struct sonde_net *net, sonde_net_list_fn *take,
 			 void *ctx)
 {
-	struct patience patience = patience_of(net);
+	struct sonde_net_patience patience = sonde_net_patience_of(net);
 	jsStreamInfo *info = NULL;
 	natsStatus status =
 		ask_stream(nats_of(net), STREAM, "sonde.*.*", &patience, &info);
@@ -362,7 +349,7 @@ static natsStatus make_stream(struct nats_net *net)
 /* The stream, made if it isn't there and is to be written to. */
 static int need_stream(struct nats_net *net, bool writes)
 {
-	struct patience patience = patience_of(&net->net);
+	struct sonde_net_patience patience = sonde_net_patience_of(&net->net);
 	jsStreamInfo *info = NULL;
 	natsStatus status;
 	bool is_direct;
@@ -533,7 +520,7 @@ static int send_again(struct nats_net *net)
 			    (slot->tries < AGAIN_MAX ? slot->tries : AGAIN_MAX))
 			err = send_slot(net, slot);
 	}
-	if (!err && now - net->heard_ns >= GIVE_UP_NS)
+	if (!err && now - net->heard_ns >= SONDE_NET_GIVE_UP_NS)
 		err = sonde_net_fail(net->net.error, -ETIMEDOUT,
 				     "the NATS server hasn't acknowledged "
 				     "anything for two minutes%s",
@@ -700,7 +687,8 @@ static int net_nats_fetch(struct sonde_net_log *net_log, uint64_t position,
 			  struct sonde_net_message *ret_message)
 {
 	struct nats_log *log = (struct nats_log *)net_log;
-	struct patience patience = patience_of(net_log->net);
+	struct sonde_net_patience patience =
+		sonde_net_patience_of(net_log->net);
 	natsStatus status;
 	uint64_t sequence;
 
@@ -709,7 +697,7 @@ static int net_nats_fetch(struct sonde_net_log *net_log, uint64_t position,
 	do
 		status = get_message(log, position ? position : 1,
 				     &log->fetched);
-	while (is_patient(&patience, status, GIVE_UP_NS));
+	while (is_patient(&patience, status, SONDE_NET_GIVE_UP_NS));
 	if (status == NATS_NOT_FOUND)
 		return 0;
 	if (status != NATS_OK)
@@ -794,13 +782,14 @@ static natsStatus resume_part(struct nats_log *log, uint64_t *sequence,
 /* The number of the log's last message; 0: it has none. */
 static int last_of_log(struct nats_log *log, uint64_t *ret_sequence)
 {
-	struct patience patience = patience_of(log->log.net);
+	struct sonde_net_patience patience =
+		sonde_net_patience_of(log->log.net);
 	natsMsg *last = NULL;
 	natsStatus status;
 
 	do
 		status = get_message(log, 0, &last);
-	while (is_patient(&patience, status, GIVE_UP_NS));
+	while (is_patient(&patience, status, SONDE_NET_GIVE_UP_NS));
 	*ret_sequence = status == NATS_OK ? natsMsg_GetSequence(last) : 0;
 	natsMsg_Destroy(last);
 	return status == NATS_OK || status == NATS_NOT_FOUND ?
@@ -813,7 +802,8 @@ static int net_nats_resume(struct sonde_net_log *net_log,
 			   sonde_net_resume_fn *take, void *ctx)
 {
 	struct nats_log *log = (struct nats_log *)net_log;
-	struct patience patience = patience_of(net_log->net);
+	struct sonde_net_patience patience =
+		sonde_net_patience_of(net_log->net);
 	uint64_t sequence = 0;
 	uint64_t last;
 	int taken = 0;
@@ -824,7 +814,7 @@ static int net_nats_resume(struct sonde_net_log *net_log,
 			resume_part(log, &sequence, last, take, ctx, &taken);
 
 		if (status != NATS_OK &&
-		    !is_patient(&patience, status, GIVE_UP_NS))
+		    !is_patient(&patience, status, SONDE_NET_GIVE_UP_NS))
 			err = patience_fail(&patience, log->subject, status);
 	}
 	return err ? err : taken;
@@ -973,7 +963,7 @@ static int hear_subject(struct sonde_net *net, const char *subject,
 			sonde_net_hear_fn *take, void *ctx,
 			struct sonde_net_heard *heard)
 {
-	struct patience patience = patience_of(net);
+	struct sonde_net_patience patience = sonde_net_patience_of(net);
 	struct sonde_net_beat beat;
 	natsMsg *message = NULL;
 	natsStatus status;
@@ -997,7 +987,7 @@ static int hear_subject(struct sonde_net *net, const char *subject,
 static int net_nats_hear(struct sonde_net *net, sonde_net_hear_fn *take,
 			 void *ctx, struct sonde_net_heard *heard)
 {
-	struct patience patience = patience_of(net);
+	struct sonde_net_patience patience = sonde_net_patience_of(net);
 	const jsStreamStateSubjects *subjects;
 	jsStreamInfo *info = NULL;
 	natsStatus status = ask_stream(nats_of(net), SONDE_NATS_HOSTS,

@@ -16,42 +16,16 @@
 #include "base/sum.h"
 #include "base/text.h"
 #include "base/uuid.h"
+#include "session/net/label.h"
 
 #define BEATS "sonde-hosts" /* begins their subjects */
 
-/* A host's name as a part of a subject. */
-static void put_subject_host(struct sonde_text *text, const char *host)
+static bool is_plain_in_subject(char c)
 {
-	for (; *host; host++) {
-		unsigned char c = (unsigned char)*host;
-		bool plain = c > ' ' && c < 0x7f && !strchr(".*>%", c);
-
-		sonde_text_add(text, plain ? "%c" : "%%%02x", c);
-	}
+	return c > ' ' && c < 0x7f && !strchr(".*>%", c);
 }
 
-/* Up to what is behind the '.' behind it; NULL: it is none. */
-static const char *take_subject_host(const char *subject,
-				     char host[SONDE_NET_NAME_MAX + 1])
-{
-	size_t n = 0;
-
-	for (; *subject && *subject != '.'; n++) {
-		uint8_t byte = (uint8_t)*subject;
-
-		if (n == SONDE_NET_NAME_MAX)
-			return NULL;
-		if (byte != '%')
-			subject++;
-		else if (subject++, !sonde_hex_take_bytes(&subject, &byte, 1))
-			return NULL;
-		host[n] = (char)byte;
-	}
-	host[n] = 0;
-	return *subject && strlen(host) == n && sonde_net_is_name(host) ?
-		       subject + 1 :
-		       NULL;
-}
+static const struct sonde_net_label label = { '%', is_plain_in_subject };
 
 void sonde_nats_put_subject(const char *host, const uint8_t trace[16],
 			    char subject[SONDE_NATS_SUBJECT])
@@ -61,7 +35,7 @@ void sonde_nats_put_subject(const char *host, const uint8_t trace[16],
 
 	sonde_hex_put(trace, 16, id);
 	sonde_text_add(&text, "sonde.");
-	put_subject_host(&text, host);
+	sonde_net_label_put(&label, &text, host);
 	sonde_text_add(&text, ".%s", id);
 }
 
@@ -71,7 +45,7 @@ bool sonde_nats_take_subject(const char *subject,
 {
 	if (!sonde_hex_take_word(&subject, "sonde."))
 		return false;
-	subject = take_subject_host(subject, host);
+	subject = sonde_net_label_take(&label, subject, host);
 	subject = subject ? sonde_uuid_parse(subject, trace) : NULL;
 	return subject && !*subject;
 }
@@ -82,7 +56,7 @@ void sonde_nats_put_beat_subject(const char *host, uint64_t ship,
 	struct sonde_text text = { .to = subject, .size = SONDE_NATS_SUBJECT };
 
 	sonde_text_add(&text, BEATS ".");
-	put_subject_host(&text, host);
+	sonde_net_label_put(&label, &text, host);
 	sonde_text_add(&text, ".%016" PRIx64, ship);
 }
 
@@ -92,7 +66,7 @@ bool sonde_nats_take_beat_subject(const char *subject,
 {
 	if (!sonde_hex_take_word(&subject, BEATS "."))
 		return false;
-	subject = take_subject_host(subject, host);
+	subject = sonde_net_label_take(&label, subject, host);
 	return subject && strlen(subject) == 16 &&
 	       sonde_hex_take_number(&subject, ret_ship) && !*subject;
 }

@@ -2,8 +2,8 @@
 /*
  * net.c - which engine a URL means; all else goes to that one, but compressing
  * bodies, of which engines know only how many bytes go. Files are built
- * in. NATS is a library that is opened if a URL asks for it, as its own takes
- * longer to load than most commands take to begin.
+ * in. The others are libraries, that are opened if a URL asks for them, as their
+ * own take longer to load than most commands take to begin.
  */
 #include "session/net/net.h"
 
@@ -12,32 +12,71 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/port.h"
 #include "ctf/packed.h"
 #include "session/launch.h"
 #include "session/net/engine.h"
 
-static int open_nats(const char *url, const struct sonde_net_config *config,
-		     struct sonde_net_error *error, struct sonde_net **ret_net)
+/* An engine that is a library of its own. */
+struct outside {
+	const char *scheme; /* begins its URLs */
+	const struct sonde_launch_helper *library;
+	const char *function; /* that says its engine */
+	const char *needs;
+};
+
+static const struct outside outsides[] = {
+	{ "nats://", &sonde_launch_nats, SONDE_NET_NATS_ENGINE,
+	  "libnats is (Debian: libnats-dev)" },
+	{ "tls://", &sonde_launch_nats, SONDE_NET_NATS_ENGINE,
+	  "libnats is (Debian: libnats-dev)" },
+};
+
+static bool is_of_scheme(const char *url, const char *scheme)
 {
-	static const char *const names[] = { SONDE_NET_NATS_ENGINE, NULL };
+	return !strncmp(url, scheme, strlen(scheme));
+}
+
+static int open_outside(const struct outside *outside, const char *url,
+			const struct sonde_net_config *config,
+			struct sonde_net_error *error,
+			struct sonde_net **ret_net)
+{
+	const char *const names[] = { outside->function, NULL };
 	sonde_net_engine_fn *engine;
 	const char *why;
 
-	switch (sonde_launch_open_helper(&sonde_launch_nats, config->from_us,
+	switch (sonde_launch_open_helper(outside->library, config->from_us,
 					 config->libdir, names,
 					 (void **)&engine, &why)) {
 	case 0:
 		break;
 	case -ENOENT:
 		return sonde_net_fail(error, -ENOSYS,
-				      "%.100s: libsonde-nats.so is not in "
-				      "%.200s; it is built where libnats is "
-				      "(Debian: libnats-dev)",
-				      url, config->libdir);
+				      "%.100s: %s is not in %.200s; it is "
+				      "built where %s",
+				      url, outside->library->name,
+				      config->libdir, outside->needs);
 	default:
 		return sonde_net_fail(error, -ENOSYS, "%.500s", why);
 	}
 	return engine()->open(url, error, ret_net);
+}
+
+static int open_engine(const char *url, const struct sonde_net_config *config,
+		       struct sonde_net_error *error,
+		       struct sonde_net **ret_net)
+{
+	if (is_of_scheme(url, "file://"))
+		return sonde_net_files.open(url, error, ret_net);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(outsides); i++)
+		if (is_of_scheme(url, outsides[i].scheme))
+			return open_outside(&outsides[i], url, config, error,
+					    ret_net);
+	return sonde_net_fail(error, -EINVAL,
+			      "%.200s: not a place to ship to; one is "
+			      "file:///DIRECTORY, another nats://HOST",
+			      url);
 }
 
 int sonde_net_open(const char *url, const struct sonde_net_config *config,
@@ -46,15 +85,7 @@ int sonde_net_open(const char *url, const struct sonde_net_config *config,
 	int err;
 
 	*error = (struct sonde_net_error){ .text = "" };
-	if (!strncmp(url, "file://", 7))
-		err = sonde_net_files.open(url, error, ret_net);
-	else if (!strncmp(url, "nats://", 7) || !strncmp(url, "tls://", 6))
-		err = open_nats(url, config, error, ret_net);
-	else
-		err = sonde_net_fail(error, -EINVAL,
-				     "%.200s: not a place to ship to; one is "
-				     "file:///DIRECTORY, another nats://HOST",
-				     url);
+	err = open_engine(url, config, error, ret_net);
 	if (err)
 		return err;
 	(*ret_net)->ask = config->ask;
