@@ -208,6 +208,21 @@ static inline int64_t sonde_scale_ns(const struct sonde_clock_scale *scale,
 			 part);
 }
 
+/* Widens a span (begin at first SONDE_TIME_MAX, end _MIN) to all of the stream, which
+ * may have none. */
+static inline void sonde_stream_widen(const struct sonde_stream *stream,
+				      int64_t *begin_ns, int64_t *end_ns)
+{
+	if (stream->begin_ns < *begin_ns)
+		*begin_ns = stream->begin_ns;
+	if (stream->end_ns > *end_ns)
+		*end_ns = stream->end_ns;
+}
+
+/* The same, to all streams of a source. */
+void sonde_source_widen(const struct sonde_source *source, int64_t *begin_ns,
+			int64_t *end_ns);
+
 /* end - begin; 0 if it ends before it begins. */
 static inline int64_t sonde_elapsed_ns(int64_t begin_ns, int64_t end_ns)
 {

@@ -42,16 +42,10 @@ static int find_first_range(const struct sonde_trace *trace,
 {
 	points->begin_ns = SONDE_TIME_MAX;
 	points->end_ns = SONDE_TIME_MIN;
-	for (size_t i = 0; i < trace->nr_streams; i++) {
-		const struct sonde_stream *stream = trace->streams[i];
-
-		if (stream->source->machine)
-			continue;
-		if (stream->begin_ns < points->begin_ns)
-			points->begin_ns = stream->begin_ns;
-		if (stream->end_ns > points->end_ns)
-			points->end_ns = stream->end_ns;
-	}
+	for (size_t i = 0; i < trace->nr_sources; i++)
+		if (!trace->sources[i]->machine)
+			sonde_source_widen(trace->sources[i], &points->begin_ns,
+					   &points->end_ns);
 	return points->begin_ns < points->end_ns &&
 			       points->begin_ns > -SONDE_CLOCK_LINE_MAX / 2 &&
 			       points->end_ns < SONDE_CLOCK_LINE_MAX / 2 ?

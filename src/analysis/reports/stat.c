@@ -255,22 +255,13 @@ static void stat_add_uncertainty(struct sonde_report *report,
 				 struct sonde_table *table,
 				 const struct sonde_source *source)
 {
-	const struct sonde_trace *trace = source->trace;
 	struct sonde_clock_widest widest = { .bound_ns = -1 };
 	int64_t begin_ns = SONDE_TIME_MAX;
 	int64_t end_ns = SONDE_TIME_MIN;
 
 	if (!source->line)
 		return;
-	for (size_t i = 0; i < trace->nr_streams; i++) {
-		const struct sonde_stream *stream = trace->streams[i];
-
-		if (stream->source != source)
-			continue;
-		begin_ns = begin_ns < stream->begin_ns ? begin_ns :
-							 stream->begin_ns;
-		end_ns = end_ns > stream->end_ns ? end_ns : stream->end_ns;
-	}
+	sonde_source_widen(source, &begin_ns, &end_ns);
 	if (begin_ns <= end_ns)
 		widest =
 			sonde_clock_line_widest(source->line, begin_ns, end_ns);

@@ -546,6 +546,16 @@ static void take_range(struct sonde_stream *stream)
 	}
 }
 
+void sonde_source_widen(const struct sonde_source *source, int64_t *begin_ns,
+			int64_t *end_ns)
+{
+	const struct sonde_trace *trace = source->trace;
+
+	for (size_t i = 0; i < trace->nr_streams; i++)
+		if (trace->streams[i]->source == source)
+			sonde_stream_widen(trace->streams[i], begin_ns, end_ns);
+}
+
 /* The one of that name; the first one has the first name there is. */
 static size_t machine_of(struct sonde_trace *trace,
 			 const struct sonde_source *source)
@@ -593,10 +603,7 @@ int sonde_trace_finish(struct sonde_trace *trace)
 		if (err)
 			return err;
 		take_range(stream);
-		if (stream->begin_ns < trace->begin_ns)
-			trace->begin_ns = stream->begin_ns;
-		if (stream->end_ns > trace->end_ns)
-			trace->end_ns = stream->end_ns;
+		sonde_stream_widen(stream, &trace->begin_ns, &trace->end_ns);
 	}
 	return sonde_losses_find(trace);
 }
