@@ -178,10 +178,6 @@ static int recording_judge(const struct latency_recording *recording)
 		return status;
 	if (!result->have_summary)
 		sonde_complain("latency: the recorder was killed");
-	else if (recording->options.session.kernel.rules && !result->has_kernel)
-		sonde_complain("latency: without the kernel's events there is "
-			       "nothing to say; sonde doctor says what they "
-			       "need");
 	else if (result->summary.ended != SONDE_ENDED_ASKED)
 		sonde_complain("latency: the recording ended before the "
 			       "measurement; leave --duration and --until of "

@@ -301,8 +301,10 @@ static int await_ready(struct front *front)
 	return 0;
 }
 
-/* Kernel events from now on. False if the recorder has died. */
-static bool start_kernel(struct front *front)
+/* Kernel events from now on. -errno, and why: there are none, so the program isn't
+ * started (lack_kernel() of recorder.c). If the recorder has died, await_end()
+ * notices. */
+static int start_kernel(struct front *front)
 {
 	struct sonde_recorder_go go = { .program = front->program };
 	struct sonde_recorder_ready ready;
@@ -311,33 +313,38 @@ static bool start_kernel(struct front *front)
 	(void)send(front->child.control_fd, &go, sizeof(go), MSG_NOSIGNAL);
 	if (await_message(front, &ready, sizeof(ready), "starting",
 			  &front->early_stop) != (ssize_t)sizeof(ready))
-		return false;
-	ready.kernel_text[sizeof(ready.kernel_text) - 1] = '\0';
+		return 0;
 	if (ready.error)
-		front->config->say(ready.kernel_text);
+		front->result->wrong_rules =
+			sonde_child_explain(&ready, front->result->failed,
+					    sizeof(front->result->failed));
 	front->result->has_kernel = !ready.error;
-	return true;
+	return ready.error;
 }
 
 /* The program exists, and has done nothing. */
-static void start_kernel_for(void *ctx, pid_t program)
+static int start_kernel_for(void *ctx, pid_t program)
 {
 	struct front *front = ctx;
+	int rc;
 
 	/* From here on its end is noticed. */
 	front->program = program;
-	(void)start_kernel(front); /* await_end() notices */
+	rc = start_kernel(front);
+	if (rc)
+		return rc;
 	/* It is blocked until the program is about to be executed. If the
 	 * terminal sent it, it has one already, which is the same. */
 	if (front->early_stop && !front->result->have_status)
 		(void)kill(program, front->early_stop); /* not reaped */
 	front->nr_stops += front->early_stop != 0;
+	return 0;
 }
 
 /* All of the machine, or what runs already, and no program. */
 static int start_machine(struct front *front)
 {
-	bool lives = !front->has_kernel || start_kernel(front);
+	int rc = front->has_kernel ? start_kernel(front) : 0;
 
 	if (front->result->has_kernel && !front->early_stop &&
 	    !front->config->quiet &&
@@ -346,16 +353,12 @@ static int start_machine(struct front *front)
 	if (front->early_stop) {
 		front->result->stop_signal = front->early_stop;
 		front->finishing = true;
-	} else if (!front->result->has_kernel &&
-		   !front->config->session->attaches) {
-		if (!lives)
-			return died_early(front);
-		(void)snprintf(front->result->failed,
-			       sizeof(front->result->failed),
-			       "nothing is recorded");
-		return -ECHILD;
+		return 0;
 	}
-	return 0;
+	return rc || front->result->has_kernel ||
+			       front->config->session->attaches ?
+		       rc :
+		       died_early(front);
 }
 
 /* The seccomp filters we run under that allow what libsonde does; 0 if there
@@ -442,6 +445,9 @@ static int start_program(struct front *front)
 	rc = sonde_launch_start(&launch, &front->program);
 	if (!rc)
 		return launch.is_traced ? hook_program(front) : 0;
+	/* Not by the program's fault. */
+	if (*front->result->failed)
+		return rc;
 	front->result->exec_failed = true;
 	return fail(front, rc,
 		    rc == -ENOENT ? "starting, or its interpreter," :

@@ -24,6 +24,10 @@
  * the trace. If it does neither (it is stopped, or its disk hangs), a second
  * signal kills it.
  *
+ * Kernel events begin when the program's process exists and has done nothing. If
+ * they can't, the program is never started: that is an error, as when the recording
+ * child gets ready.
+ *
  * If the recording child is killed, the program runs on untraced, and the trace
  * directory is repaired; without a program that is the end. If the front is
  * killed, the recording child notices the end of its socket, and finishes the

@@ -370,10 +370,10 @@ int sonde_launch_start(const struct sonde_launch *launch, pid_t *ret_pid)
 		return error;
 	}
 	pid = make_child(launch, gate, report);
-	if (pid > 0 && launch->held) {
-		launch->held(launch->ctx, pid);
+	if (pid > 0 && launch->held)
+		error = launch->held(launch->ctx, pid);
+	if (!error)
 		(void)!write(gate[1], "", 1); /* empty, and we can read it */
-	}
 	close_pipe(gate);
 	(void)close(report[1]);
 	if (pid < 0) {
@@ -386,7 +386,7 @@ int sonde_launch_start(const struct sonde_launch *launch, pid_t *ret_pid)
 		n = read(report[0], &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
 	(void)close(report[0]);
-	if (n == (ssize_t)sizeof(error)) {
+	if (error) {
 		(void)waitpid(pid, NULL, 0); /* it is ending */
 		return error;
 	}

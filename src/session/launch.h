@@ -28,8 +28,8 @@ struct sonde_launch {
 	bool is_traced; /* it stops behind its exec, traced by the caller */
 	int nr_filters; /* of seccomp, that allow libsonde's calls; or 0 */
 	/* Called when the process exists and before it does anything; NULL if
-	 * nobody waits for that. */
-	void (*held)(void *ctx, pid_t pid);
+	 * nobody waits for that. -errno: the program isn't started. */
+	int (*held)(void *ctx, pid_t pid);
 	void *ctx;
 };
 
@@ -73,8 +73,8 @@ int sonde_launch_open_helper(const struct sonde_launch_helper *helper,
 			     const char *const names[], void *ret_functions[],
 			     const char **ret_why);
 
-/* Start the program. 0 and its pid, or -errno of what failed, exec included.
- */
+/* Start the program. 0 and its pid, or -errno of what failed, exec and `held`
+ * included: then there is no process. */
 int sonde_launch_start(const struct sonde_launch *launch, pid_t *ret_pid);
 
 #endif /* SESSION_LAUNCH_H */

@@ -426,6 +426,21 @@ static enum sonde_clock_kind clock_kind(const struct sonde_recorder *r)
 /* Kernel events that were asked for, and of which none can be had: nobody would
  * know by the trace or the status that they are missing. So that is an error,
  * whatever else is recorded. Some of them missing is a note of the summary's. */
+static int lack_kernel(const struct sonde_recorder *r, int rc, const char *why,
+		       struct sonde_recorder_ready *ready)
+{
+	const struct sonde_session_kernel_config *kernel =
+		&r->config->session->kernel;
+	bool is_lack = rc != -EINVAL && rc != -ENODATA && !kernel->nr_probes;
+	bool has_rest = is_lack && !kernel->until && !kernel->whole_machine;
+
+	(void)snprintf(
+		ready->kernel_text, sizeof(ready->kernel_text), "%s%s%s",
+		is_lack ? "no kernel events: " : "", why,
+		has_rest ? "; without -k the program's own are recorded" : "");
+	return rc;
+}
+
 static int open_kernel(struct sonde_recorder *r,
 		       struct sonde_recorder_ready *ready)
 {
@@ -438,22 +453,13 @@ static int open_kernel(struct sonde_recorder *r,
 		.self = { config->front, getpid() },
 		.summary = &r->summary,
 	};
-	const struct sonde_session_kernel_config *kernel =
-		&config->session->kernel;
 	struct sonde_source_error error = { "" };
 	int rc = sonde_session_kernel_open(&setup, &error, &r->kernel);
-	bool is_lack = rc != -EINVAL && rc != -ENODATA && !kernel->nr_probes;
-	bool has_rest = is_lack && !kernel->until && !kernel->whole_machine;
 
-	if (!rc) {
-		ready->has_kernel = true;
-		return 0;
-	}
-	(void)snprintf(
-		ready->kernel_text, sizeof(ready->kernel_text), "%s%s%s",
-		is_lack ? "no kernel events: " : "", error.text,
-		has_rest ? "; without -k the program's own are recorded" : "");
-	return rc;
+	if (rc)
+		return lack_kernel(r, rc, error.text, ready);
+	ready->has_kernel = true;
+	return 0;
 }
 
 static int make_traces(struct sonde_recorder *r)
@@ -536,11 +542,7 @@ static int start_kernel(struct sonde_recorder *r,
 	ready.error =
 		sonde_session_kernel_start(r->kernel, go->program, &error);
 	if (ready.error) {
-		(void)snprintf(ready.kernel_text, sizeof(ready.kernel_text),
-			       "no kernel events: %s", error.text);
-		sonde_summary_note(&r->summary,
-				   "kernel events are not recorded: %.1000s",
-				   error.text);
+		(void)lack_kernel(r, ready.error, error.text, &ready);
 	} else {
 		sonde_pace_limit(&r->pace,
 				 sonde_session_kernel_ring_bytes(r->kernel));
@@ -934,10 +936,10 @@ int sonde_recorder_run(const struct sonde_recorder_config *config)
 	if (!rc && (r->kernel || config->named) &&
 	    !(config->named && config->named->inherited))
 		goes = await_go(r, &go);
-	/* Without them, the front goes on; a session by name doesn't. */
+	/* Without them nobody goes on. */
 	if (!rc && r->kernel && goes && start_kernel(r, &go))
-		goes = !config->named;
-	if (!rc && (goes || !config->named))
+		goes = false;
+	if (!rc && goes)
 		record(r);
 	if (!rc)
 		finish(r);

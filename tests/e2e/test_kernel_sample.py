@@ -9,6 +9,7 @@ import os
 import pathlib
 import platform
 import re
+import resource
 import shutil
 import subprocess
 
@@ -353,6 +354,30 @@ def kernel_events_of_what_runs_need_all():
     done = run(SONDE, "record", "--sample", "-k", "sched", "-p", os.getpid())
     check_equal(done.returncode, 2, done.stderr)
     check("--all" in done.stderr, done.stderr)
+
+
+@test
+def without_samples_the_program_is_not_started():
+    """They can fail after all else is ready, as it takes descriptors: whatever
+    number of them there may be."""
+    if not may_sample():
+        raise Skip("this user may not sample")
+    late = 0
+    for nr in range(8, 80):
+        place = scratch()
+        done = run(SONDE, "record", "--sample", "-o", place / "t", "--",
+                   "touch", place / "ran",
+                   preexec_fn=lambda: resource.setrlimit(
+                       resource.RLIMIT_NOFILE, (nr, nr)))
+        if not done.returncode:
+            break
+        check_equal(done.returncode, 1, f"{nr}: {done.stderr}")
+        check_equal(sorted(place.iterdir()), [], f"{nr}: made")
+        check_equal(done.stderr.count("\n"), 1, f"{nr}: {done.stderr}")
+        late += "perf_event_open" in done.stderr
+    check(late, "samples were never what failed")
+    check((place / "ran").exists() and "0 events" not in done.stderr,
+          f"{nr}: {done.stderr}")
 
 
 def heavy_share(samples):
