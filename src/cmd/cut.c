@@ -167,7 +167,9 @@ static int cmd_cut(struct sonde_read *read, const char *to,
 
 	if (filter)
 		map.filter = filter;
-	err = sonde_cut(read->trace, &map, to, &error, result);
+	err = sonde_cut(read->trace, &map,
+			&(struct sonde_cut_to){ .directory = to }, &error,
+			result);
 	if (err == 0 || err == -EINTR || error.text[0] == 0)
 		return err;
 	sonde_complain("cut: %s", error.text);

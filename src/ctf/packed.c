@@ -29,6 +29,7 @@
 #include "base/search.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
+#include "sys/nameless.h"
 
 #define LEVEL       3
 #define FRAME_LEVEL 1 /* whoever ships is beside what is traced */
@@ -242,18 +243,6 @@ static void find_frames(struct sonde_ctf_packed *packed, size_t size)
 
 /* ---- unpacking ---- */
 
-static int open_nameless(void)
-{
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it */
-	const char *place = secure_getenv("TMPDIR");
-	int fd = open(place && *place ? place : "/var/tmp",
-		      O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		fd = memfd_create("sonde-unpacked", MFD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static int map_nameless(struct sonde_ctf_packed *packed, size_t tail_bytes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -261,7 +250,7 @@ static int map_nameless(struct sonde_ctf_packed *packed, size_t tail_bytes)
 		(packed->bytes.size + tail_bytes + page - 1) & ~(page - 1);
 	void *to;
 
-	packed->fd = open_nameless();
+	packed->fd = sonde_nameless_open();
 	if (packed->fd < 0)
 		return packed->fd;
 	if (ftruncate(packed->fd, (off_t)mapped))

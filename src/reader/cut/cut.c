@@ -400,7 +400,7 @@ static int cut_events(struct cut *cut, const bool *only, size_t first)
 static int cut_cut_file(struct cut *cut, const struct sonde_stream *stream,
 			bool *only)
 {
-	int closed;
+	int ended;
 	int err = 0;
 
 	cut->stream = stream;
@@ -411,8 +411,8 @@ static int cut_cut_file(struct cut *cut, const struct sonde_stream *stream,
 		only[stream->index] = false;
 	}
 	cut->done += stream->bytes;
-	closed = sonde_cut_files_end(&cut->files);
-	return err != 0 ? err : closed;
+	ended = sonde_cut_files_end(&cut->files);
+	return err != 0 ? err : ended;
 }
 
 /* Files of one stream, in the order of time. */
@@ -468,8 +468,8 @@ static int cut_streams(struct cut *cut)
 }
 
 int sonde_cut(struct sonde_trace *trace,
-	      const struct sonde_map_options *options, const char *to,
-	      struct sonde_trace_error *error,
+	      const struct sonde_map_options *options,
+	      const struct sonde_cut_to *to, struct sonde_trace_error *error,
 	      struct sonde_cut_result *ret_result)
 {
 	struct cut cut = {

@@ -39,6 +39,7 @@
 
 #include <sonde/trace.h>
 
+#include "reader/cut/to.h"
 #include "reader/map.h"
 
 #define SONDE_CUT_PACKET_BYTES (16u << 20)
@@ -48,14 +49,14 @@ struct sonde_cut_result {
 };
 
 /*
- * Writes what `options` want (span, filter, progress) of a trace into the
- * directory `to`, which must not exist or be empty. 0; with *error: -ENOTSUP if
- * the trace's packets can't be rewritten, -EEXIST, what writing said; -ENOMEM,
- * -EINTR. After an error, `to` may hold a part of the trace.
+ * Writes what `options` want (span, filter, progress) of a trace. 0; with
+ * *error: -ENOTSUP if the trace's packets can't be rewritten, -EEXIST, what
+ * writing or taking said; -ENOMEM, -EINTR. After an error, `to` may have a part
+ * of the trace.
  */
 int sonde_cut(struct sonde_trace *trace,
-	      const struct sonde_map_options *options, const char *to,
-	      struct sonde_trace_error *error,
+	      const struct sonde_map_options *options,
+	      const struct sonde_cut_to *to, struct sonde_trace_error *error,
 	      struct sonde_cut_result *ret_result);
 
 #endif /* READER_CUT_CUT_H */

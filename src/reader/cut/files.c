@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * files.c - the directory of the new trace, and its files (files.h).
+ * files.c - the files of the new trace, and where they go (files.h).
  *
  * A file is made for the first packet of its stream, and one is open at a time.
- * What a call of the system refused is told with the path it was about; nothing
- * that was there before is overwritten.
+ * What a call of the system refused is told with the path it was about, in the new
+ * trace; nothing that was there before is overwritten.
  */
 #include "reader/cut/files.h"
 
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "sys/nameless.h"
 #include "sys/write.h"
 
 int sonde_cut_fail(struct sonde_cut_files *files, int err, const char *format,
@@ -41,20 +42,35 @@ static size_t source_index(const struct sonde_cut_files *files,
 	return i;
 }
 
-/* For words. */
-static void new_path(const struct sonde_cut_files *files, const char *name,
-		     char path[SONDE_CUT_PATH_BYTES])
+/* Of a file, or of the directory of a source without a name; in the new trace. */
+static int put_path(struct sonde_cut_files *files, size_t i, const char *name,
+		    char path[SONDE_CUT_PATH_BYTES])
 {
-	(void)snprintf(path, SONDE_CUT_PATH_BYTES, "%s/%s", files->to, name);
+	const char *source = files->trace->sources[i]->path;
+	int length = files->trace->nr_sources > 1 ?
+			     snprintf(path, SONDE_CUT_PATH_BYTES, "%zu-%s%s%s",
+				      i, sonde_text_base(source),
+				      *name ? "/" : "", name) :
+			     snprintf(path, SONDE_CUT_PATH_BYTES, "%s", name);
+
+	return length < SONDE_CUT_PATH_BYTES ?
+		       0 :
+		       sonde_cut_fail(files, -ENAMETOOLONG,
+				      "%.300s: path too long", source);
 }
 
-/* Of the last system call. */
-static int files_fail_call(struct sonde_cut_files *files, const char *path)
+/* Of a file of the new trace; returns err. */
+static int fail_file(struct sonde_cut_files *files, const char *path, int err)
 {
-	int err = errno;
+	const char *directory = files->to->directory;
 
-	return sonde_cut_fail(files, -err, "%.300s: %s", path,
-			      strerrordesc_np(err));
+	return directory ?
+		       sonde_cut_fail(files, err, "%.300s/%.200s: %s",
+				      directory, path, strerrordesc_np(-err)) :
+		       sonde_cut_fail(files, err,
+				      "%.200s: %s (it is written to $TMPDIR, "
+				      "else /var/tmp, first)",
+				      path, strerrordesc_np(-err));
 }
 
 static int write_all(struct sonde_cut_files *files, const char *path, int fd,
@@ -63,25 +79,43 @@ static int write_all(struct sonde_cut_files *files, const char *path, int fd,
 	int err = sonde_write_all(fd, bytes, size);
 
 	if (err)
-		return sonde_cut_fail(files, err, "%.300s: %s", path,
-				      strerrordesc_np(-err));
+		return fail_file(files, path, err);
 	files->bytes += size;
 	return 0;
 }
 
-static int files_make_file(struct sonde_cut_files *files, int dir,
-			   const char *name, const char *path)
+/* The file `path` of a source, for writing. */
+static int files_make_file(struct sonde_cut_files *files, size_t i,
+			   const char *path)
 {
-	int fd = sonde_place_file_below(dir, name, O_WRONLY);
+	int fd = files->to->directory ?
+			 sonde_place_file_below(files->dirs[i],
+						sonde_text_base(path),
+						O_WRONLY) :
+			 sonde_nameless_open();
 
-	return fd >= 0 ? fd :
-			 sonde_cut_fail(files, fd, "%.300s: %s", path,
-					strerrordesc_np(-fd));
+	return fd >= 0 ? fd : fail_file(files, path, fd);
 }
 
-static int close_file(struct sonde_cut_files *files, const char *path, int fd)
+/* It is whole. */
+static int files_end_file(struct sonde_cut_files *files, const char *path,
+			  int fd)
 {
-	return close(fd) == 0 ? 0 : files_fail_call(files, path);
+	const struct sonde_cut_to *to = files->to;
+	int err = to->directory ? 0 : to->take(to->ctx, path, fd);
+
+	if (close(fd) != 0 && err == 0)
+		err = -errno;
+	return err != 0 ? fail_file(files, path, err) : 0;
+}
+
+/* Of what is read: the last system call. */
+static int fail_from(struct sonde_cut_files *files, const char *path)
+{
+	int err = errno;
+
+	return sonde_cut_fail(files, -err, "%.300s: %s", path,
+			      strerrordesc_np(err));
 }
 
 static int copy_from(struct sonde_cut_files *files, const char *from, int in,
@@ -98,71 +132,73 @@ static int copy_from(struct sonde_cut_files *files, const char *from, int in,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return files_fail_call(files, from);
+			return fail_from(files, from);
 		err = write_all(files, to, out, bytes, (uint64_t)n);
 		if (err != 0)
 			return err;
 	}
 }
 
-static int copy_metadata(struct sonde_cut_files *files,
-			 const struct sonde_source *source, int dir)
+static int copy_metadata(struct sonde_cut_files *files, size_t i)
 {
+	const char *source = files->trace->sources[i]->path;
 	char from[SONDE_CUT_PATH_BYTES];
 	char to[SONDE_CUT_PATH_BYTES];
 	int in;
 	int out;
-	int err;
-	int closed;
+	int err = put_path(files, i, "metadata", to);
 
-	if (snprintf(from, sizeof(from), "%s/metadata", source->path) >=
+	if (err != 0)
+		return err;
+	if (snprintf(from, sizeof(from), "%s/metadata", source) >=
 	    (int)sizeof(from))
 		return sonde_cut_fail(files, -ENAMETOOLONG,
-				      "%.300s: path too long", source->path);
-	new_path(files, "metadata", to);
+				      "%.300s: path too long", source);
 	in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
-		return files_fail_call(files, from);
-	out = files_make_file(files, dir, "metadata", to);
+		return fail_from(files, from);
+	out = files_make_file(files, i, to);
 	if (out < 0) {
 		(void)close(in); /* only read */
 		return out;
 	}
 	err = copy_from(files, from, in, to, out);
 	(void)close(in); /* only read */
-	closed = close_file(files, to, out);
-	return err != 0 ? err : closed;
+	if (err != 0) {
+		(void)close(out); /* of no use */
+		return err;
+	}
+	return files_end_file(files, to, out);
 }
 
 /* Its directory: the whole, or one in it if there are several. */
 static int make_source(struct sonde_cut_files *files, size_t i)
 {
-	const struct sonde_source *source = files->trace->sources[i];
-	char name[NAME_MAX + 1];
+	char name[SONDE_CUT_PATH_BYTES];
 	int dir = files->place.dir;
+	int err = put_path(files, i, "", name);
 
-	if (files->trace->nr_sources > 1) {
-		if (snprintf(name, sizeof(name), "%zu-%s", i,
-			     sonde_text_base(source->path)) >=
-		    (int)sizeof(name))
-			return sonde_cut_fail(files, -ENAMETOOLONG,
-					      "%.300s: path too long",
-					      source->path);
+	if (err != 0)
+		return err;
+	if (*name && files->to->directory) {
 		dir = sonde_place_make_below(files->place.dir, name, false);
 		if (dir < 0)
 			return sonde_cut_fail(files, dir, "%.300s/%.200s: %s",
-					      files->to, name,
+					      files->to->directory, name,
 					      strerrordesc_np(-dir));
 	}
 	files->dirs[i] = dir;
-	return copy_metadata(files, source, dir);
+	return copy_metadata(files, i);
 }
 
 int sonde_cut_files_begin(struct sonde_cut_files *files)
 {
 	size_t nr = files->trace->nr_sources;
 	struct sonde_place_error words;
-	int err = sonde_place_make(files->to, &files->place, &words);
+	int err = files->to->directory ?
+			  sonde_place_make(files->to->directory, &files->place,
+					   &words) :
+			  0;
 
 	if (err != 0)
 		return sonde_cut_fail(files, err, "%s", words.text);
@@ -189,12 +225,11 @@ void sonde_cut_files_fini(struct sonde_cut_files *files)
 static int files_open_file(struct sonde_cut_files *files,
 			   const struct sonde_stream *stream)
 {
-	const char *name = sonde_text_base(stream->path);
+	size_t i = source_index(files, stream->source);
+	int err =
+		put_path(files, i, sonde_text_base(stream->path), files->path);
 
-	new_path(files, name, files->path);
-	files->fd = files_make_file(
-		files, files->dirs[source_index(files, stream->source)], name,
-		files->path);
+	files->fd = err != 0 ? err : files_make_file(files, i, files->path);
 	if (files->fd < 0)
 		return files->fd;
 	files->nr++;
@@ -216,5 +251,5 @@ int sonde_cut_files_end(struct sonde_cut_files *files)
 	int fd = files->fd;
 
 	files->fd = -1;
-	return fd < 0 ? 0 : close_file(files, files->path, fd);
+	return fd < 0 ? 0 : files_end_file(files, files->path, fd);
 }

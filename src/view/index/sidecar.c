@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "reader/core/clock_line.h"
+#include "sys/nameless.h"
 #include "sys/userdir.h"
 #include "sys/write.h"
 
@@ -247,11 +248,7 @@ int sonde_view_sidecar_create(const struct sonde_view_sidecar *sidecar)
 
 	if (sidecar->directory >= 0)
 		fd = openat(sidecar->directory, ".", flags, 0600);
-	if (fd < 0)
-		fd = open("/var/tmp", flags, 0600);
-	if (fd < 0)
-		fd = open("/tmp", flags, 0600);
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? sonde_nameless_open() : fd;
 }
 
 /* ---- keeping ---- */
