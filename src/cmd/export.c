@@ -51,7 +51,7 @@ static int add_counter(void *ctx, const char *value)
 static const struct sonde_option options[] = {
 	/* take_format() finds it before the common one, which is a time */
 	{ .help = "Formats" },
-	{ "to", 0, "perfetto", "perfetto chrome csv jsonl folded", SONDE_OPTION_IGNORED,
+	{ "to", 0, "perfetto", "perfetto chrome csv jsonl ctf folded", SONDE_OPTION_IGNORED,
 	  "for ui.perfetto.dev: threads, spans, instants, counters, what ran "
 	  "on which CPU" },
 	{ "to", 0, "chrome", NULL, SONDE_OPTION_IGNORED,
@@ -60,6 +60,8 @@ static const struct sonde_option options[] = {
 	  "a line per event, a column per field" },
 	{ "to", 0, "jsonl", NULL, SONDE_OPTION_IGNORED,
 	  "a JSON object per event and line" },
+	{ "to", 0, "ctf", NULL, SONDE_OPTION_IGNORED,
+	  "a part of the trace as a trace, of 'sonde cut', in a tar archive" },
 	{ "to", 0, "folded", NULL, SONDE_OPTION_IGNORED,
 	  "stacks, as of 'sonde flame --folded'" },
 	SONDE_PAIRS_OPTIONS(TO_PAIRS),
@@ -119,7 +121,7 @@ static int complain_format(const char *word)
 			       sonde_nearest_hint(&nearest));
 	else
 		sonde_complain("export: to what? --to perfetto, chrome, csv, "
-			       "jsonl or folded");
+			       "jsonl, ctf or folded");
 	return SONDE_EXIT_USAGE;
 }
 
@@ -181,11 +183,10 @@ static int put(struct sonde_read *read, const struct words *words,
 	export->timeline.options = &read->map;
 	(void)setvbuf(read->to, NULL, _IOFBF, TO_BYTES);
 	err = words->format->run(export);
-	if (err == -EINVAL) {
-		sonde_complain("export: %s", export->error);
-		return SONDE_EXIT_USAGE;
-	}
-	return err;
+	if (!export->error[0])
+		return err;
+	sonde_complain("export: %s", export->error);
+	return err == -EINVAL ? SONDE_EXIT_USAGE : 1;
 }
 
 static int run(int argc, char **argv)

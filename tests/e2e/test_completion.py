@@ -35,7 +35,7 @@ CASES = [
     ("sonde report tra", "=", ["trace"]),
     ("sonde print --format ", "=", ["babeltrace", "json", "text"]),
     ("sonde print --fields time,del", "=", ["time,delta"]),
-    ("sonde export --to ", "=", ["chrome", "csv", "folded", "jsonl",
+    ("sonde export --to ", "=", ["chrome", "csv", "ctf", "folded", "jsonl",
                                  "perfetto"]),
     ("sonde export --output pi", "=", ["picture.svg"]),
     ("sonde cut -e wordcount:f^ trace", "=",

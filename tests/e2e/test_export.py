@@ -16,6 +16,7 @@ import json
 import shutil
 import struct
 import subprocess
+import tarfile
 
 from sonde import SONDE, build, check, install, record_ok, run, scratch
 from handmade import Handmade, Layout
@@ -530,6 +531,75 @@ def folded_stacks_are_those_of_flame():
     check_equal(data.decode(), run(SONDE, "flame", "--folded", small()).stdout,
                 "stacks")
     check_equal(data, b"app:work 800\napp:work;app:work 100\n", "stacks")
+
+
+# ---- traces ----
+
+def unpacked(data):
+    """What GNU tar, and Python's, make of an archive: bytes by path."""
+    archive, folder = scratch() / "archive", scratch() / "unpacked"
+    archive.write_bytes(data)
+    folder.mkdir()
+    done = run("tar", "-xf", archive, "-C", folder)
+    check_equal((done.returncode, done.stderr), (0, ""), "tar")
+    files = {str(path.relative_to(folder)): path.read_bytes()
+             for path in folder.rglob("*") if path.is_file()}
+    with tarfile.open(archive) as members:
+        check_equal({each.name: members.extractfile(each).read()
+                     for each in members}, files, "Python's")
+    return files
+
+
+def check_ctf(trace, *options):
+    """The archive has the files that `sonde cut` makes; returns their names."""
+    to = scratch() / "wanted"
+    done = run(SONDE, "cut", "-q", "-o", to, *options, trace)
+    check_equal((done.returncode, done.stderr), (0, ""), "sonde cut")
+    wanted = {f"cut/{path.relative_to(to)}": path.read_bytes()
+              for path in to.rglob("*") if path.is_file()}
+    check_equal(unpacked(export(trace, "ctf", *options)[0]), wanted, "files")
+    return set(wanted)
+
+
+@test
+def ctf_is_the_cut_in_an_archive():
+    check_equal(check_ctf(small(), "-f", 'event == "app:note"'),
+                {"cut/metadata", "cut/s"}, "names")
+    check_equal(check_ctf(small(), "--from", "1s"), {"cut/metadata"},
+                "names of nothing")
+
+
+@test
+def ctf_has_a_folder_for_each_trace():
+    both = scratch() / "both"
+    for i, trace in enumerate([small(), kernel()]):
+        shutil.copytree(trace, both / f"of-{i}")
+    check_equal(len(check_ctf(both)), 4, "files")
+
+
+@test
+def ctf_has_names_that_a_head_has_no_room_for():
+    long = {length: "s" * length for length in (96, 97, 200, 255)}
+    trace = Handmade(LAYOUT)
+    for i, name in enumerate(long.values()):
+        with trace.stream(name, cpu=i) as stream, stream.packet(1000, 2000):
+            stream.event("app:note", 1000 + i, {"vtid": 1, "vpid": 1},
+                         text="", n=i)
+    check_equal(check_ctf(trace.dir),
+                {f"cut/{name}" for name in ["metadata", *long.values()]},
+                "names")
+
+
+@test
+def ctf_of_packets_without_sizes_is_refused_in_words():
+    trace = Handmade(LAYOUT)
+    path = trace.dir / "metadata"
+    path.write_text(path.read_text().replace(" content_size;", " c1;")
+                    .replace(" packet_size;", " c2;"))
+    with trace.stream("s", cpu=0) as stream, stream.packet(1000, 2000):
+        stream.event("app:note", 1000, {"vtid": 1, "vpid": 1}, text="", n=1)
+    said = export(trace.dir, "ctf", status=1)[1]
+    check("can't be rewritten" in said, said)
 
 
 # ---- options ----

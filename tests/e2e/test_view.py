@@ -5,6 +5,7 @@ the same trace, and whoever isn't the page is told nothing."""
 
 import contextlib
 import http.client
+import io
 import os
 import pathlib
 import json
@@ -13,6 +14,7 @@ import re
 import signal
 import struct
 import subprocess
+import tarfile
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -1141,6 +1143,14 @@ def what_is_kept_of_a_span_is_what_the_command_exports():
                          "-", *options, trace).stdout
             check_equal(got.decode(), wanted, form)
             check(len(wanted.splitlines()) > 5, "hardly anything")
+        got = server.raw("api/export", format="ctf", filter="a > 300", **span)
+        to = scratch()
+        run(SONDE, "cut", "-q", "-f", "a > 300", "-o", to, *options, trace)
+        with tarfile.open(fileobj=io.BytesIO(got)) as members:
+            check_equal({each.name: members.extractfile(each).read()
+                         for each in members},
+                        {f"cut/{path.name}": path.read_bytes()
+                         for path in to.iterdir()}, "ctf")
         status, why = server.refused("export", format="nonsense")
         check_equal(status, 400, f"{why}")
         check("perfetto" in why["error"], f"{why}")

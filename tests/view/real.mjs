@@ -2,7 +2,8 @@
 // real.mjs - the page on `sonde view` of a foreign trace and of one with kernel and
 // user events and losses (run.py made both), against what the commands print.
 import { spawn, execFileSync } from "node:child_process";
-import { appendFileSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { check, equal, main, test, until, view } from "./harness.mjs";
 
 const { SONDE, FOREIGN, KERNEL_USER, PROGRAM, LOCKING, GROWING, RULES } = process.env;
@@ -318,13 +319,23 @@ real("two selections are compared", PROGRAM, async (page) => {
 
 real("the events of a selection are kept as a file", PROGRAM, async (page) => {
   await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 95_000_000 } }));
-  const [file] = await Promise.all([page.waitForEvent("download"), page.selectOption("#keep", "jsonl")]);
-  equal(file.suggestedFilename(), "events.jsonl", "name");
-  const chunks = [];
-  for await (const chunk of await file.createReadStream())
-    chunks.push(chunk);
-  const names = Buffer.concat(chunks).toString().trim().split("\n").map((line) => JSON.parse(line).event);
+  const keep = async (format) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.selectOption("#keep", format)]);
+    return { name: file.suggestedFilename(), path: await file.path() };
+  };
+  const lines = await keep("jsonl");
+  equal(lines.name, "events.jsonl", "name");
+  const names = readFileSync(lines.path, "utf8").trim().split("\n").map((line) => JSON.parse(line).event);
   equal(names, ["app:request_begin", "app:parse_begin", "app:parse_end", "app:request_end"], "events");
+  const archive = await keep("ctf");
+  equal(archive.name, "events.tar", "name");
+  const folder = mkdtempSync(`${tmpdir()}/sonde-kept-`);
+  try {
+    execFileSync("tar", ["-xf", archive.path, "-C", folder]);
+    equal(printed(`${folder}/cut`).map(({ event }) => event), names, "events of the trace");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 real("a trace that is being written is followed to its end", GROWING, async (page) => {

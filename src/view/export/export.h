@@ -28,7 +28,7 @@ struct sonde_export {
 	FILE *to;
 	/* out: what could not be told, one line; "" if nothing */
 	char notes[1024];
-	/* out: of -EINVAL, why */
+	/* out: why it can't be done: always of -EINVAL; "" if only errno tells */
 	char error[256];
 };
 
@@ -65,6 +65,7 @@ int sonde_export_perfetto(struct sonde_export *export);
 int sonde_export_chrome(struct sonde_export *export);
 int sonde_export_csv(struct sonde_export *export);
 int sonde_export_jsonl(struct sonde_export *export);
+int sonde_export_ctf(struct sonde_export *export);
 int sonde_export_folded(struct sonde_export *export);
 
 #endif /* VIEW_EXPORT_EXPORT_H */

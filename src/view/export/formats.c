@@ -28,6 +28,7 @@ static const struct sonde_export_format formats[] = {
 		    "choose a span of time, or filter" },
 	{ .name = "csv", .run = sonde_export_csv },
 	{ .name = "jsonl", .run = sonde_export_jsonl },
+	{ .name = "ctf", .run = sonde_export_ctf, .binary = true },
 	{ .name = "folded", .run = sonde_export_folded },
 };
 

@@ -59,8 +59,8 @@ int sonde_view_answer_export(struct sonde_view *view,
 
 	if (!format)
 		return sonde_view_fail(error, -EINVAL,
-				       "format: perfetto, chrome, csv, jsonl "
-				       "or folded");
+				       "format: perfetto, chrome, csv, jsonl, "
+				       "ctf or folded");
 	err = sonde_view_request_args(view, request, &args, &filter, error);
 	if (!err)
 		err = refuse_many(view, name, &args.map, error);

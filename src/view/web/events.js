@@ -11,7 +11,7 @@ import { absolute, relative } from "./time.js";
 const LINE = 20;
 /** What the events can be kept as: the format, and the file's ending. */
 const KEEP = [["csv", "csv"], ["jsonl", "jsonl"], ["perfetto", "pftrace"], ["chrome", "json"],
-  ["folded", "txt"]];
+  ["ctf", "tar"], ["folded", "txt"]];
 
 export class Events {
   constructor(place, view, server, detail) {
