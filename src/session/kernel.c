@@ -755,6 +755,20 @@ static void tell_unread(struct sonde_session_kernel *kernel,
 	}
 }
 
+static void tell_uncounted(struct sonde_session_kernel *kernel,
+			   const struct sonde_source *source)
+{
+	const char *why =
+		source->ops->uncounted ? source->ops->uncounted(source) : NULL;
+
+	if (why)
+		sonde_summary_note(
+			kernel->setup.summary,
+			"hits of probes in the kernel may be missing "
+			"without being counted: %s",
+			why);
+}
+
 static void finish_source(struct sonde_session_kernel *kernel, uint32_t i)
 {
 	struct sonde_source *source =
@@ -764,6 +778,7 @@ static void finish_source(struct sonde_session_kernel *kernel, uint32_t i)
 	tell_unfollowed(source, kernel->setup.summary);
 	tell_unseen(kernel, source);
 	tell_unread(kernel, source);
+	tell_uncounted(kernel, source);
 }
 
 void sonde_session_kernel_finish(struct sonde_session_kernel *kernel)

@@ -210,9 +210,11 @@ static void print_kernel_losses(const struct sonde_summary *summary,
 	print_some(out, style, summary_at_most(summary),
 		   summary->lost_kernel_unread,
 		   "the kernel recorded them, and then did not give them out");
-	print_loss(out, style, summary->lost_kernel_missed,
-		   "they came while the kernel ran the tracer's own program, "
-		   "which does not interrupt itself");
+	print_some(out, style, summary_at_most(summary),
+		   summary->lost_kernel_missed,
+		   "they came while that CPU ran the tracer's own program, or "
+		   "was in another probe of the kernel, which nothing "
+		   "interrupts");
 	print_loss(out, style, summary->lost_kernel_damaged,
 		   "at least: the kernel died in an event beside them (see its "
 		   "log), and nobody can tell where that one ends");

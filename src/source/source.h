@@ -304,6 +304,9 @@ struct sonde_source_ops {
 		       struct sonde_source_counts *ret_counts);
 	/* NULL: there are none such. */
 	uint64_t (*missed)(struct sonde_source *source);
+	/* After stop: why hits of config.probes may be missing that are in no
+	 * count; static. NULL, or it gives NULL: none are. */
+	const char *(*uncounted)(const struct sonde_source *source);
 	/* Processes of the tree that could not be followed: nothing of theirs
 	 * is recorded, or counted. NULL: there are none such. */
 	uint64_t (*unfollowed)(struct sonde_source *source);

@@ -4,6 +4,7 @@
 known calls is the witness of their counts and values; and what is refused says
 why. Kernels without kprobes (CONFIG_KPROBES) only refuse."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -13,10 +14,11 @@ import subprocess
 import sys
 import time
 
-from sonde import SONDE, Skip, check, install, run, scratch
+from sonde import BUILD, SONDE, Skip, check, install, run, scratch
 from harness import check_equal, main, test
-from kernel import (LIMIT_S, KernelTrace, bpf_exists, bpf_links, bpf_objects,
-                    descendants, gone, is_sonde, need, program, wait_for)
+from kernel import (LIMIT_S, TRACING, KernelTrace, bpf_exists, bpf_links,
+                    bpf_objects, descendants, gone, is_sonde, need, program,
+                    wait_for)
 
 PMU = pathlib.Path("/sys/bus/event_source/devices/kprobe/type")
 KILLS = 12
@@ -305,6 +307,66 @@ def what_cant_be_read_is_said_to_be_so():
         check_equal(values[2], 0, hit)
         check_equal(values[3], "", hit)
         check_equal(hit["unread"], 0b1110, hit)
+
+
+# ---- hits that the kernel leaves out ----
+
+# What the program of a probe calls to read memory.
+NESTED = "copy_from_kernel_nofault"
+WITNESS = "sonde_witness"
+
+
+def define_probe(line):
+    """In tracefs, beside those that are there."""
+    fd = os.open(TRACING / "kprobe_events", os.O_WRONLY | os.O_APPEND)
+    with open(fd, "wb", buffering=0) as out:
+        out.write(line.encode())
+
+
+@contextlib.contextmanager
+def kernels_count():
+    """A function that tells the kernel's own count of what it leaves out there, by
+    a probe of tracefs."""
+    define_probe(f"p:{WITNESS} {NESTED}")
+    enable = TRACING / "events/kprobes" / WITNESS / "enable"
+    try:
+        enable.write_text("1")
+        yield lambda: int(re.search(rf"{WITNESS} +\d+ +(\d+)",
+                                    (TRACING / "kprobe_profile").read_text())[1])
+    finally:
+        enable.write_text("0")
+        define_probe(f"-:{WITNESS}")
+
+
+@probe_test
+def hits_within_another_probe_are_counted_as_lost():
+    need("tracefs")
+    with kernels_count() as left_out:
+        probed = Probed(f"vfs_read if {OURS} collect "
+                        "file->f_path.dentry->d_inode->i_ino, current->tgid; "
+                        f"{NESTED} if size == 123456789", "size")
+        counted = left_out()
+    hits = probed.hits()
+    check_equal(len(hits), NR, "hits of the outer one")
+    check(counted >= 3 * NR, f"{counted} within the outer one's program")
+    check_equal(probed.trace.lost, counted, probed.err)
+    check(f"up to {counted} lost" in probed.err, probed.err)
+    check("without being counted" not in probed.err, probed.err)
+
+
+@probe_test
+def probes_of_others_before_6_7_may_hide_hits_which_is_told():
+    """The program at another function of the kernel is not one of Sonde."""
+    hook = BUILD.resolve() / "bench/kernel_hook"
+    if not hook.exists():
+        raise Skip("bench/kernel_hook is not built")
+    done = run(hook, "kprobe:do_sys_openat2", "--", SONDE, "probe", "--kernel",
+               "vfs_read if count == 123456789", "-o", scratch() / "trace",
+               "--", "true")
+    check_equal(done.returncode, 0, done.stderr)
+    release = [int(n) for n in os.uname().release.split(".")[:2]]
+    check_equal("may be missing without being counted: there are BPF programs "
+                "of others" in done.stderr, release < [6, 7], done.stderr)
 
 
 # ---- with other events ----

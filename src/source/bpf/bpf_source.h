@@ -11,6 +11,7 @@
  *	stacks.c	frames behind records into numbers of call stacks
  *	object.c	the programs and maps: load, map, attach
  *	probes.c	those at the kernel's functions
+ *	misses.c	hits of those that the kernel left out
  *	rings.c		the rings' memory and their readers
  *	tree.c		scope TREE: who is in it at the start
  *	geometry.c	how much memory which ring has
@@ -67,6 +68,14 @@ struct bpf_any {
 struct bpf_probe;
 struct bpf_own_code;
 
+/* What is asked for hits that the kernel left out (misses.c). */
+struct bpf_misses {
+	struct sonde_bpf_load load;
+	int fd;           /* the program's */
+	bool are_unknown; /* of a probe at least */
+	bool has_others;  /* at the beginning or the end */
+};
+
 /* At the cursor of a stream of which records are left out. */
 struct bpf_late {
 	uint64_t read;    /* time of the record before, in the ring */
@@ -101,7 +110,8 @@ struct bpf_source {
 	struct bpf_any anys[SONDE_BPF_ANY_NR];
 	uint32_t nr_anys;
 	struct bpf_probe *probes; /* one for each of config.probes */
-	bool has_entries;         /* any call's entry, and exit */
+	struct bpf_misses misses;
+	bool has_entries; /* any call's entry, and exit */
 	bool has_exits;
 	bool needs_spares;
 	bool has_late;   /* an event with a condition tested late */
@@ -235,10 +245,10 @@ void bpf_object_patch(const struct bpf_source *source, const uint32_t *consts,
 int bpf_object_explain(const struct bpf_source *source,
 		       struct sonde_source_error *error, int rc,
 		       const char *what);
-/* Events that happened while their program could not run: of an object's programs,
- * and of all. */
-uint64_t bpf_object_missed(struct bpf_object *object);
-uint64_t bpf_missed_by_programs(const struct bpf_source *source);
+/* Events that happened while their program could not run: of a program, and of
+ * all. */
+uint64_t bpf_program_missed(const struct bpf_program *program);
+uint64_t bpf_missed_by_programs(struct bpf_source *source);
 struct bpf_map *bpf_object_map(struct bpf_object *object, const char *name);
 /* Runs the program `mark` on a CPU, in an interrupt. 0 or -errno. */
 int bpf_object_mark(const struct bpf_source *source, uint32_t cpu,
@@ -257,13 +267,25 @@ int bpf_probes_load(struct bpf_source *source,
 /* Once memory is mapped, and nothing is recorded yet. */
 void bpf_probes_begin(struct bpf_source *source);
 void bpf_probes_detach(struct bpf_source *source);
-/* What their programs missed, so far. */
-uint64_t bpf_probes_missed(const struct bpf_source *source);
+/* Their hits without a record, so far, of which nothing was written to the rings. */
+uint64_t bpf_probes_missed(struct bpf_source *source);
 /* What is shared of them (probes.h) is as it is now. */
 void bpf_probes_tick(struct bpf_source *source);
 /* Conditions of the i-th that met memory which can't be read; after detach. */
 uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i);
 void bpf_probes_free(struct bpf_source *source);
+
+/* ---- misses.c ---- */
+
+/* While the kernel's types are there. What fails is told by the end. */
+void bpf_misses_load(struct bpf_source *source);
+/* Hits, since it was put in, of the probe that the link keeps there. */
+uint64_t bpf_misses_of(struct bpf_source *source, const struct bpf_link *link);
+/* Looks for programs in the way, of which `nr_own` are ours. */
+void bpf_misses_look(struct bpf_source *source, uint32_t nr_own);
+/* Why some may be in no count, or NULL: all are. */
+const char *bpf_misses_uncounted(const struct bpf_source *source);
+void bpf_misses_free(struct bpf_source *source);
 
 /* ---- rings.c ---- */
 

@@ -614,26 +614,25 @@ int bpf_object_attach(struct bpf_source *source,
 }
 
 /* Events while their program was running already: the kernel counts. */
-uint64_t bpf_object_missed(struct bpf_object *object)
+uint64_t bpf_program_missed(const struct bpf_program *program)
 {
-	struct bpf_program *program;
-	uint64_t missed = 0;
+	struct bpf_prog_info info = { .type = 0 };
+	uint32_t size = sizeof(info);
+	int fd = bpf_program__fd(program);
 
-	bpf_object__for_each_program(program, object)
-	{
-		struct bpf_prog_info info = { .type = 0 };
-		uint32_t size = sizeof(info);
-		int fd = bpf_program__fd(program);
-
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
-			missed += info.recursion_misses;
-	}
-	return missed;
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) ?
+		       info.recursion_misses :
+		       0;
 }
 
-uint64_t bpf_missed_by_programs(const struct bpf_source *source)
+uint64_t bpf_missed_by_programs(struct bpf_source *source)
 {
-	return bpf_object_missed(source->object) + bpf_probes_missed(source);
+	struct bpf_program *program;
+	uint64_t missed = bpf_probes_missed(source);
+
+	bpf_object__for_each_program(program, source->object) missed +=
+		bpf_program_missed(program);
+	return missed;
 }
 
 void bpf_object_detach(struct bpf_source *source)

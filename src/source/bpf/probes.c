@@ -63,6 +63,8 @@ struct bpf_probe {
 	struct bpf_link *hold; /* keeps a tracepoint on; or NULL */
 	struct sonde_bpf_probe_state *state; /* mapped; NULL: not loaded */
 	uint64_t faults;
+	uint64_t missed_before; /* it was recorded */
+	uint64_t missed;        /* when it was taken out */
 };
 
 /* ---- the code ---- */
@@ -736,7 +738,7 @@ static int attach_probe(const struct bpf_source *source,
 
 /* ---- variables ---- */
 
-void bpf_probes_begin(struct bpf_source *source)
+static void init_variables(struct bpf_source *source)
 {
 	const struct sonde_source_variables *variables =
 		source->config.variables;
@@ -763,6 +765,51 @@ static void total_variables(struct bpf_source *source)
 	}
 }
 
+/* ---- hits that are left out ---- */
+
+static bool takes_kprobe(const struct sonde_source_probe *probe)
+{
+	return program_of(probe) == SONDE_BPF_PROBE_KPROBE;
+}
+
+static uint32_t nr_kprobes(const struct bpf_source *source)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < source->config.nr_probes; i++)
+		nr += takes_kprobe(&source->config.probes[i]);
+	return nr;
+}
+
+/* Since it was put in. */
+static uint64_t missed_by_probe(struct bpf_source *source,
+				const struct bpf_probe *probe)
+{
+	uint64_t missed = bpf_program_missed(
+		find_probe_program(probe, probe_program(probe->is)));
+
+	return takes_kprobe(probe->is) ?
+		       missed + bpf_misses_of(source, probe->link) :
+		       missed;
+}
+
+uint64_t bpf_probes_missed(struct bpf_source *source)
+{
+	uint64_t missed = 0;
+
+	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
+	     i++) {
+		const struct bpf_probe *probe = &source->probes[i];
+
+		missed += probe->link ? missed_by_probe(source, probe) -
+						probe->missed_before :
+					probe->missed;
+	}
+	return missed;
+}
+
+/* ---- life ---- */
+
 int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 {
 	unsigned char *image;
@@ -779,10 +826,10 @@ int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 			rc = attach_probe(source, &source->probes[i], error);
 	}
 	free(image);
+	if (!rc && nr_kprobes(source))
+		bpf_misses_load(source);
 	return rc;
 }
-
-/* ---- life ---- */
 
 int bpf_probes_select(struct bpf_source *source,
 		      struct sonde_source_error *error)
@@ -832,6 +879,16 @@ static void tell_live(struct bpf_probe *probe)
 	sonde_store_relaxed(&live->is_off, (uint32_t)probe->state->off);
 }
 
+void bpf_probes_begin(struct bpf_source *source)
+{
+	init_variables(source);
+	for (uint32_t i = 0; i < source->config.nr_probes; i++)
+		source->probes[i].missed_before =
+			missed_by_probe(source, &source->probes[i]);
+	if (nr_kprobes(source))
+		bpf_misses_look(source, nr_kprobes(source));
+}
+
 void bpf_probes_tick(struct bpf_source *source)
 {
 	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
@@ -841,34 +898,30 @@ void bpf_probes_tick(struct bpf_source *source)
 		total_variables(source);
 }
 
-void bpf_probes_detach(struct bpf_source *source)
+static void detach_probe(struct bpf_source *source, struct bpf_probe *probe)
 {
-	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
-	     i++) {
-		/* It says no more than that the descriptor was closed. */
-		(void)bpf_link__destroy(source->probes[i].hold);
-		(void)bpf_link__destroy(source->probes[i].link);
-		source->probes[i].hold = NULL;
-		source->probes[i].link = NULL;
-		tell_live(&source->probes[i]);
-		if (source->probes[i].state)
-			source->probes[i].faults = sonde_load_relaxed(
-				&source->probes[i].state->faults);
-	}
-	if (source->probes)
-		total_variables(source);
+	if (probe->link)
+		probe->missed =
+			missed_by_probe(source, probe) - probe->missed_before;
+	/* It says no more than that the descriptor was closed. */
+	(void)bpf_link__destroy(probe->hold);
+	(void)bpf_link__destroy(probe->link);
+	probe->hold = NULL;
+	probe->link = NULL;
+	tell_live(probe);
+	if (probe->state)
+		probe->faults = sonde_load_relaxed(&probe->state->faults);
 }
 
-uint64_t bpf_probes_missed(const struct bpf_source *source)
+void bpf_probes_detach(struct bpf_source *source)
 {
-	uint64_t missed = 0;
-
-	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
-	     i++)
-		if (source->probes[i].load.object)
-			missed += bpf_object_missed(
-				source->probes[i].load.object);
-	return missed;
+	if (!source->probes)
+		return;
+	if (nr_kprobes(source))
+		bpf_misses_look(source, nr_kprobes(source));
+	for (uint32_t i = 0; i < source->config.nr_probes; i++)
+		detach_probe(source, &source->probes[i]);
+	total_variables(source);
 }
 
 uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i)
@@ -885,6 +938,7 @@ void bpf_probes_free(struct bpf_source *source)
 			(void)munmap(source->probes[i].state,
 				     sizeof(*source->probes[i].state));
 	}
+	bpf_misses_free(source);
 	free(source->probes);
 	source->probes = NULL;
 }

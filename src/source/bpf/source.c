@@ -158,7 +158,9 @@ static int prepare(struct bpf_source *source, struct sonde_source_error *error)
 	}
 	source->consts[SONDE_BPF_SPARE] =
 		source->geometry.total - source->geometry.nr_spares;
-	source->base.loses_unwanted = source->has_late;
+	/* A hit that is left out is of whomever, and has met no condition. */
+	source->base.loses_unwanted =
+		source->has_late || source->config.nr_probes;
 	source->consts[SONDE_BPF_HAS_CURRENT] =
 		source->has_entries || source->has_exits ||
 		source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_SWITCH];
@@ -178,6 +180,7 @@ static int bpf_open(const struct sonde_source_config *config,
 	source->config = *config;
 	source->mark_fd = -1;
 	source->load.types = -1;
+	source->misses.load.types = -1;
 	if (config->clock != SONDE_CLOCK_MONOTONIC)
 		sonde_pair_measure(config->now, CLOCK_MONOTONIC,
 				   &source->first_pair);
@@ -425,9 +428,14 @@ static void bpf_counts(struct sonde_source *base, uint32_t index,
 	};
 }
 
+static const char *bpf_uncounted(const struct sonde_source *base)
+{
+	return bpf_misses_uncounted(source_of_const(base));
+}
+
 static uint64_t bpf_missed(struct sonde_source *base)
 {
-	const struct bpf_source *source = source_of(base);
+	struct bpf_source *source = source_of(base);
 	uint64_t missed = source->is_started ? bpf_missed_by_programs(source) :
 					       source->missed;
 
@@ -477,6 +485,7 @@ const struct sonde_source_ops sonde_source_bpf = {
 	.capacity = bpf_capacity,
 	.counts = bpf_counts,
 	.missed = bpf_missed,
+	.uncounted = bpf_uncounted,
 	.unfollowed = bpf_unfollowed,
 	.unseen = bpf_unseen,
 	.unread = bpf_unread,
