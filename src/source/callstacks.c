@@ -15,6 +15,9 @@
 #define AT_ONCE    4096u
 #define HEAD_BYTES 13u /* image, number, end, and the frames' number */
 #define LOST_BYTES 12u
+/* Of a store's places, when a turn is wanted; and how many more than it began with. */
+#define TURN_AT   (SONDE_STACKS_MAX / 4 * 3)
+#define TURN_STEP (SONDE_STACKS_MAX / 8)
 
 /* A copy. */
 struct callstack {
@@ -80,6 +83,25 @@ uint32_t sonde_callstacks_keep(struct sonde_stacks *stacks,
 
 /* ---- the recorder's own ---- */
 
+/* False: it isn't published, or makes no sense. */
+static bool copy_stack(struct sonde_stacks *stacks, uint32_t depth, uint32_t i,
+		       struct callstack *ret_stack)
+{
+	const struct sonde_stacks_entry *entry =
+		sonde_stacks_place(stacks, depth, i);
+
+	/* Pairs with sonde_store_release in publish_stack: the frames are there. */
+	if (!sonde_load_acquire(&entry->state))
+		return false;
+	ret_stack->nr = sonde_load_relaxed(&entry->nr);
+	ret_stack->end = sonde_load_relaxed(&entry->end);
+	if (ret_stack->nr > depth || ret_stack->end > SONDE_STACK_STRANGE)
+		return false;
+	for (uint32_t k = 0; k < ret_stack->nr; k++)
+		ret_stack->frames[k] = sonde_load_relaxed(&entry->frames[k]);
+	return true;
+}
+
 struct sonde_callstacks_store *sonde_callstacks_store_new(void)
 {
 	struct sonde_callstacks_store *store = calloc(1, sizeof(*store));
@@ -102,6 +124,7 @@ void sonde_callstacks_store_free(struct sonde_callstacks_store *store)
 		return;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(store->tables); i++)
 		sonde_callstacks_free(store->tables[i]);
+	free(store->renewed);
 	free(store);
 }
 
@@ -127,6 +150,17 @@ void sonde_callstacks_store_turn(struct sonde_callstacks_store *store)
 	(void)madvise(stacks, sonde_stacks_bytes(SONDE_STACKS_DEPTH_MAX),
 		      MADV_DONTNEED);
 	stacks->depth = SONDE_STACKS_DEPTH_MAX;
+	free(store->renewed);
+	store->renewed = NULL;
+	store->nr_turned = 0;
+}
+
+bool sonde_callstacks_store_wants_turn(
+	const struct sonde_callstacks_store *store)
+{
+	uint32_t nr = sonde_load_relaxed(&callstacks_filled(store)->nr_used);
+
+	return nr >= TURN_AT && nr - store->nr_turned >= TURN_STEP;
 }
 
 uint32_t sonde_callstacks_store_keep(struct sonde_callstacks_store *store,
@@ -136,6 +170,51 @@ uint32_t sonde_callstacks_store_keep(struct sonde_callstacks_store *store,
 		sonde_callstacks_keep(callstacks_filled(store), chain);
 
 	return number ? callstacks_before(store->nr_turns) + number : 0;
+}
+
+/* The same stack in the table that is filled now. */
+static uint32_t renew_stack(const struct sonde_callstacks_store *store,
+			    uint32_t i)
+{
+	struct callstack stack;
+	uint32_t number;
+
+	if (!copy_stack(store->tables[(store->nr_turns - 1) % 2],
+			SONDE_STACKS_DEPTH_MAX, i, &stack))
+		return 0;
+	number = sonde_stacks_keep(callstacks_filled(store), stack.frames,
+				   stack.nr, (enum sonde_stacks_end)stack.end);
+	return number ? callstacks_before(store->nr_turns) + number : 0;
+}
+
+/* Most numbers are had by many events. Without memory each is looked up. */
+uint32_t sonde_callstacks_store_renew(struct sonde_callstacks_store *store,
+				      uint32_t number)
+{
+	uint32_t i = number - callstacks_before(store->nr_turns - 1) - 1;
+
+	if (!number || i >= SONDE_STACKS_MAX)
+		return 0;
+	if (!store->renewed)
+		store->renewed =
+			calloc(SONDE_STACKS_MAX, sizeof(*store->renewed));
+	if (!store->renewed)
+		return renew_stack(store, i);
+	if (!store->renewed[i])
+		store->renewed[i] = renew_stack(store, i);
+	return store->renewed[i];
+}
+
+void sonde_callstacks_store_renewed(struct sonde_callstacks_store *store,
+				    uint64_t nr_without)
+{
+	struct sonde_stacks *filled = callstacks_filled(store);
+	uint64_t lost = sonde_load_relaxed(
+		&store->tables[(store->nr_turns - 1) % 2]->nr_lost);
+
+	store->nr_turned = sonde_load_relaxed(&filled->nr_used);
+	sonde_add_relaxed(&filled->nr_lost,
+			  lost < nr_without ? lost : nr_without);
 }
 
 void sonde_callstacks_store_lose(struct sonde_callstacks_store *store)
@@ -170,25 +249,6 @@ void sonde_callstacks_describe_lost(struct sonde_build *build)
 {
 	sonde_build_int(build, "image", 32, 0);
 	sonde_build_int(build, "nr", 64, 0);
-}
-
-/* False: it isn't published, or makes no sense. */
-static bool copy_stack(struct sonde_stacks *stacks, uint32_t depth, uint32_t i,
-		       struct callstack *ret_stack)
-{
-	const struct sonde_stacks_entry *entry =
-		sonde_stacks_place(stacks, depth, i);
-
-	/* Pairs with sonde_store_release in publish_stack: the frames are there. */
-	if (!sonde_load_acquire(&entry->state))
-		return false;
-	ret_stack->nr = sonde_load_relaxed(&entry->nr);
-	ret_stack->end = sonde_load_relaxed(&entry->end);
-	if (ret_stack->nr > depth || ret_stack->end > SONDE_STACK_STRANGE)
-		return false;
-	for (uint32_t k = 0; k < ret_stack->nr; k++)
-		ret_stack->frames[k] = sonde_load_relaxed(&entry->frames[k]);
-	return true;
 }
 
 /* False: it has to be told the next time. */

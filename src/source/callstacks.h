@@ -19,7 +19,8 @@
  * filled from then on; its numbers follow those of the first. So what is read for
  * a chunk or a snapshot that begins with a turn is in tables that have nothing of
  * those before it, however long the session lasts; and as long as there is no
- * second turn, what is read for the chunk that ends is in one of the two.
+ * second turn, what is read for the chunk that ends is in one of the two. Events that
+ * have their numbers already get others after a turn (renew).
  */
 #ifndef SOURCE_CALLSTACKS_H
 #define SOURCE_CALLSTACKS_H
@@ -58,14 +59,29 @@ uint32_t sonde_callstacks_keep(struct sonde_stacks *stacks,
 struct sonde_callstacks_store {
 	struct sonde_stacks *tables[2];
 	uint32_t nr_turns; /* modulo 2: the table that is filled */
+	uint32_t
+		nr_turned; /* stacks in it, when those that have numbers had others */
+	uint32_t *renewed; /* since the turn, by number in the other; or NULL */
 };
 
 /* NULL: no memory. */
 struct sonde_callstacks_store *sonde_callstacks_store_new(void);
 /* NULL is fine. */
 void sonde_callstacks_store_free(struct sonde_callstacks_store *store);
-/* Numbers that were given before the last turn mean nothing any more. */
+/* Numbers that were given before mean nothing any more, but to renew. */
 void sonde_callstacks_store_turn(struct sonde_callstacks_store *store);
+/* Whether there is little room, and a turn would make some, if all that have numbers
+ * but few are no more. */
+bool sonde_callstacks_store_wants_turn(
+	const struct sonde_callstacks_store *store);
+/* Of the stack that had `number` before the last turn, the number now; 0: it had
+ * none, or there is no room. */
+uint32_t sonde_callstacks_store_renew(struct sonde_callstacks_store *store,
+				      uint32_t number);
+/* All that have numbers have been given others, but for `nr_without` that had 0: so
+ * many at most were lost before the turn, and are yet to be told. */
+void sonde_callstacks_store_renewed(struct sonde_callstacks_store *store,
+				    uint64_t nr_without);
 /* As sonde_callstacks_keep(). */
 uint32_t
 sonde_callstacks_store_keep(struct sonde_callstacks_store *store,

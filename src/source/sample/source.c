@@ -19,7 +19,7 @@
  * that (PERF_COUNT_SW_DUMMY).
  *
  * One stream for each CPU, of packets in memory that are made in each round; in
- * overwrite mode when they are full or read, and the oldest go. Frames are found by
+ * overwrite mode the oldest go when there is no room. Frames are found by
  * frame pointers, the kernel's own way; where a program's code has none, its stack
  * ends early.
  *
@@ -49,7 +49,7 @@
 
 #define SAMPLE_CPUS_MAX  8192u
 #define SAMPLE_OUT_BYTES (16ull << 20) /* of a stream, not yet written */
-/* Of a stream in overwrite mode; what was read is kept as long. */
+/* Of a stream in overwrite mode. */
 #define SAMPLE_KEPT_BYTES (1ull << 20)
 
 struct sample_cpu {
@@ -299,8 +299,18 @@ static int sample_rewind(struct sonde_source *base, uint32_t stream)
 {
 	struct sonde_ring_chunk chunk;
 
-	sonde_out_flush(sample_out(base, stream));
+	sonde_out_rewind(sample_out(base, stream));
 	return sample_peek(base, stream, &chunk);
+}
+
+/* Nobody else writes to a packet. */
+static bool sample_verify(const struct sonde_source *base, uint32_t stream,
+			  const struct sonde_ring_chunk *chunk)
+{
+	(void)base;
+	(void)stream;
+	(void)chunk;
+	return true;
 }
 
 /* Each packet can be read without the one before. */
@@ -590,7 +600,6 @@ static int sample_open(const struct sonde_source_config *config,
 
 const struct sonde_source_ops sonde_source_samples = {
 	.name = "samples",
-	.is_read_once = true,
 	.open = sample_open,
 	.describe = sample_describe,
 	.nr_streams = sample_nr_streams,
@@ -602,6 +611,7 @@ const struct sonde_source_ops sonde_source_samples = {
 	.peek = sample_peek,
 	.advance = sample_advance,
 	.rewind = sample_rewind,
+	.verify = sample_verify,
 	.part = sample_part,
 	.is_parted = sample_is_parted,
 	.capacity = sample_capacity,

@@ -5,6 +5,11 @@
  * Blocks are in the order of time, and only the last one is written to; one is
  * freed when it was delivered. All together are bounded, and an event beyond
  * that is counted, or the oldest block's are.
+ *
+ * With `keeps_newest` delivered blocks stay, and `at_block` is the next that is
+ * delivered: all before it were, since the last rewind. The one that is written to
+ * is delivered as far as it goes, and goes on; so looks that come often take no
+ * more memory than others.
  */
 #include "source/statedump/packets.h"
 
@@ -60,18 +65,34 @@ void sonde_out_flush(struct sonde_out *out)
 		block->ts_end = out->packer.last;
 }
 
-/* Returns how many events it had. */
-static uint64_t out_drop_first(struct sonde_out *out)
+static void out_drop_first(struct sonde_out *out)
 {
 	struct sonde_out_block *block = out->first;
-	uint64_t events = block->events;
 
 	out->first = block->next;
 	if (!out->first)
 		out->last = NULL;
+	if (out->at_block == block)
+		out->at_block = block->next;
 	out->bytes -= sizeof(*block);
 	free(block);
-	return events;
+}
+
+/* How many of its events were not delivered so far. */
+static uint64_t out_undelivered(const struct sonde_out *out,
+				const struct sonde_out_block *block)
+{
+	uint64_t end = block->events_before + block->events;
+	uint64_t from = out->seen > block->events_before ? out->seen :
+							   block->events_before;
+
+	return end > from ? end - from : 0;
+}
+
+static void out_overwrite_first(struct sonde_out *out)
+{
+	out->overwritten += out_undelivered(out, out->first);
+	out_drop_first(out);
 }
 
 static bool dump_packets_add_block(struct sonde_out *out)
@@ -80,7 +101,7 @@ static bool dump_packets_add_block(struct sonde_out *out)
 
 	if (out->keeps_newest && out->first &&
 	    out->bytes + sizeof(*block) > out->bytes_max)
-		out->overwritten += out_drop_first(out);
+		out_overwrite_first(out);
 	if (out->bytes + sizeof(*block) > out->bytes_max)
 		return false;
 	block = malloc(sizeof(*block));
@@ -133,36 +154,101 @@ uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size)
 	return at;
 }
 
-int sonde_out_peek(struct sonde_out *out, struct sonde_ring_chunk *ret_chunk)
+/* As far as it goes. */
+static void out_show(const struct sonde_out *out,
+		     const struct sonde_out_block *block,
+		     struct sonde_ring_chunk *ret_chunk)
 {
-	const struct sonde_out_block *block = out->first;
+	bool is_written = !block->ts_end;
+	uint64_t now = out->at ? out->packer.last : out->now();
 
-	if (!block || !block->ts_end)
-		return 0;
 	*ret_chunk = (struct sonde_ring_chunk){
 		.data = block->bytes,
-		.size = block->size,
+		.size = is_written ? (uint32_t)(out->packer.at - block->bytes) :
+				     block->size,
 		.first = true,
 		.closed = true,
 		.seq = block->seq,
 		.ts_begin = block->ts_begin,
-		.ts_end = block->ts_end,
+		.ts_end = is_written ? now : block->ts_end,
 		.events_before = block->events_before,
-		.events = block->events_before + block->events,
-		.discarded = block->lost,
+		.events = is_written ? out->events :
+				       block->events_before + block->events,
+		.discarded = is_written ? out->lost : block->lost,
 	};
+}
+
+int sonde_out_peek(struct sonde_out *out, struct sonde_ring_chunk *ret_chunk)
+{
+	const struct sonde_out_block *block =
+		out->keeps_newest ? out->at_block : out->first;
+
+	if (!block || (!block->ts_end && !out->keeps_newest))
+		return 0;
+	out_show(out, block, ret_chunk);
 	return 1;
+}
+
+void sonde_out_rewind(struct sonde_out *out)
+{
+	out->at_block = out->first;
+}
+
+static void out_advance_kept(struct sonde_out *out)
+{
+	struct sonde_ring_chunk chunk;
+
+	if (!sonde_out_peek(out, &chunk))
+		return;
+	if (chunk.events > out->seen) {
+		out->delivered +=
+			chunk.events - (out->seen > chunk.events_before ?
+						out->seen :
+						chunk.events_before);
+		out->seen = chunk.events;
+	}
+	out->at_block = out->at_block->next;
 }
 
 void sonde_out_advance(struct sonde_out *out)
 {
-	if (out->first && out->first->ts_end)
-		out->delivered += out_drop_first(out);
+	if (out->keeps_newest) {
+		out_advance_kept(out);
+	} else if (out->first && out->first->ts_end) {
+		out->delivered += out->first->events;
+		out_drop_first(out);
+	}
+}
+
+static void out_each_of(struct sonde_out *out, struct sonde_out_block *block,
+			size_t size, void (*visit)(void *ctx, uint8_t *payload),
+			void *ctx)
+{
+	const uint8_t *end =
+		block->ts_end ? block->bytes + block->size : out->packer.at;
+	size_t tid = out->has_no_context ? 0 : sizeof(out->tid);
+
+	for (uint8_t *at = block->bytes; at < end;) {
+		uint16_t id;
+
+		memcpy(&id, at, sizeof(id));
+		at += tid + (id == SONDE_LARGE_ESCAPE ? SONDE_HEAD_LARGE_FULL :
+							SONDE_HEAD_LARGE);
+		visit(ctx, at);
+		at += size;
+	}
+}
+
+void sonde_out_each(struct sonde_out *out, size_t size,
+		    void (*visit)(void *ctx, uint8_t *payload), void *ctx)
+{
+	for (struct sonde_out_block *block = out->first; block;
+	     block = block->next)
+		out_each_of(out, block, size, visit, ctx);
 }
 
 void sonde_out_fini(struct sonde_out *out)
 {
-	sonde_out_flush(out);
 	while (out->first)
-		sonde_out_advance(out);
+		out_drop_first(out);
 }

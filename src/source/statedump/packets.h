@@ -7,8 +7,12 @@
  * first and last of its packet. Blocks are taken when events come and given
  * back when they were delivered; together they are bounded. Each begins later
  * than the one before, even if all events have one time. An event that finds
- * no room is counted, or, with `keeps_newest`, takes that of the oldest block,
- * whose events are. One thread.
+ * no room is counted. One thread.
+ *
+ * With `keeps_newest` an event that finds no room takes that of the oldest block,
+ * whose events are counted. What was delivered stays until then, and comes again
+ * after a rewind, which is before the first peek, too; the last block is delivered
+ * as far as it was written. `delivered` has an event once.
  */
 #ifndef SOURCE_STATEDUMP_PACKETS_H
 #define SOURCE_STATEDUMP_PACKETS_H
@@ -38,6 +42,10 @@ struct sonde_out {
 	uint64_t delivered;
 	uint64_t lost;
 	uint64_t overwritten;
+	/* With keeps_newest: those before were delivered or overwritten; and the
+	 * block that is delivered next. */
+	uint64_t seen;
+	struct sonde_out_block *at_block;
 	uint32_t tid;        /* whose context events have */
 	bool has_no_context; /* as in traces of programs */
 	bool keeps_newest;
@@ -60,5 +68,12 @@ void sonde_out_flush(struct sonde_out *out);
 /* As struct sonde_source_ops has them. */
 int sonde_out_peek(struct sonde_out *out, struct sonde_ring_chunk *ret_chunk);
 void sonde_out_advance(struct sonde_out *out);
+/* With keeps_newest: to the oldest. */
+void sonde_out_rewind(struct sonde_out *out);
+
+/* The payload of each event that is there, oldest first. All are of `size` bytes,
+ * and may be written to. */
+void sonde_out_each(struct sonde_out *out, size_t size,
+		    void (*visit)(void *ctx, uint8_t *payload), void *ctx);
 
 #endif /* SOURCE_STATEDUMP_PACKETS_H */
