@@ -102,10 +102,10 @@ static int check_what(const struct sonde_session_config *config,
 		return fail(complaint,
 			    "--all is about kernel events; say which, "
 			    "such as -k sched,syscalls");
-	if (config->kernel.sample_hz && config->mode != SONDE_DISCARD)
-		return fail(complaint,
-			    "--sample is for --mode discard, which writes "
-			    "events as they come");
+	if (config->kernel.sample_hz && config->mode != SONDE_DISCARD &&
+	    config->mode != SONDE_OVERWRITE)
+		return fail(complaint, "--sample is for --mode discard and "
+				       "overwrite, which record events");
 	if ((config->contexts || config->wants_ip) &&
 	    !sonde_session_has_programs(config))
 		return fail(complaint,
@@ -113,8 +113,8 @@ static int check_what(const struct sonde_session_config *config,
 			    "kernel's have tid, pid and, by --stack, stacks");
 	if (config->kernel.until && !config->kernel.rules)
 		return fail(complaint,
-			    "--until waits for a kernel event; say with "
-			    "-k which ones are recorded meanwhile");
+			    "--until waits for a kernel event; say with -k "
+			    "or --sample what is recorded meanwhile");
 	if (!sonde_session_has_programs(config) &&
 	    !config->kernel.whole_machine)
 		return fail(complaint,

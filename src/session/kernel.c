@@ -404,12 +404,18 @@ static int add_recorded(struct sonde_session_kernel *kernel,
 
 /* ---- call stacks ---- */
 
-/* What is read from now on has stacks that no trace was told. Samples have numbers
- * that were given long ago, so with them stacks stay, and are told to all. */
+/* What is read from now on has stacks that no trace was told. */
 static void turn_stacks(const struct sonde_session_kernel *kernel)
 {
-	if (kernel->set.stacks && !kernel->config->sample_hz)
-		sonde_callstacks_store_turn(kernel->set.stacks);
+	if (!kernel->set.stacks)
+		return;
+	sonde_callstacks_store_turn(kernel->set.stacks);
+	for (uint32_t i = 0; i < kernel->set.nr; i++) {
+		struct sonde_source *source = kernel->set.sources[i];
+
+		if (source->ops->renumber)
+			source->ops->renumber(source);
+	}
 }
 
 /* To the trace that the session has: those of what is read from now on. It is

@@ -291,6 +291,11 @@ struct sonde_source_ops {
 	 * NULL: it can't. */
 	int (*clear)(struct sonde_source *source);
 
+	/* config.stacks has turned: what wasn't delivered yet, or may be again,
+	 * gets the numbers of its call stacks anew. NULL: it has them as it is
+	 * read. */
+	void (*renumber)(struct sonde_source *source);
+
 	/* Discard mode: what is written from now on is to be readable without
 	 * what was before (sonde_ring_part() and its kin). NULL: it can't. */
 	void (*part)(struct sonde_source *source, uint32_t stream);

@@ -16,10 +16,12 @@ import subprocess
 from attached import Attached, as_stranger
 from obedient import TIMEOUT, Program, need_root
 from obedient import program as obedient
+from home import Home
 from robust import until
 from sonde import SONDE, Skip, Trace, check, install, run, scratch
 from harness import check_equal, main, test
-from kernel import KernelTrace, kernel_test, program, record_kernel
+from kernel import (KernelTrace, Running, kernel_test, need, program,
+                    record_kernel)
 
 MS = 600
 OPEN_CALL = {"x86_64": 298, "aarch64": 241}
@@ -204,11 +206,120 @@ def chunks_have_the_stacks_of_their_samples():
     check(named > 2, f"{named} of {len(chunks)} chunks have names")
 
 
+# ---- flight recorders ----
+
+def check_own_stacks(directory):
+    """Each sample's stack is told, once, and no other one; the samples."""
+    trace = KernelTrace(directory)
+    samples = trace.events("sonde:sample")
+    told = [e["number"] for e in trace.events("sonde:stack")]
+    check_equal(sorted(told), sorted({s["stack"] for s in samples} - {0}),
+                f"stacks in {directory}")
+    sound = run(SONDE, "check", directory)
+    check_equal(sound.returncode, 0, sound.stdout)
+    return samples
+
+
+@kernel_test
+def a_flight_recorder_has_the_newest_samples_at_its_end():
+    done, _ = sampled("child", "--mode", "overwrite")
+    samples = check_own_stacks(done.dir)
+    check(len(samples) > 10, f"{len(samples)} samples")
+    rows = codes(done.dir)
+    check("light" in rows and "in_child" in rows and "main" in rows,
+          f"names: {sorted(rows)[:20]}")
+
+
+def snapshot_of(home):
+    directory = scratch() / "snapshot"
+    shutil.rmtree(directory, ignore_errors=True)
+    home.ok("snapshot", "night", "-o", directory)
+    return directory
+
+
+@kernel_test
+def each_snapshot_has_all_samples_and_their_names():
+    if not may_sample(everybody=True):
+        raise Skip("this user may not sample all")
+    pids, before = [], []
+    with Home() as home:
+        directory = home.start("night", "-a", "--sample", "--mode",
+                               "overwrite")
+        for _ in range(3):
+            spinner = Spinner("user", 200)
+            spinner.end()
+            pids.append(spinner.pid)
+            taken = snapshot_of(home)
+            samples = [(s.tid, s["pid"]) for s in check_own_stacks(taken)]
+            check_equal(samples[:len(before)], before,
+                        "what the snapshot before had")
+            before = samples
+            # Of processes that have ended, in the times of others, too.
+            for pid in pids:
+                rows = codes(taken, "-f", f"tid == {pid}")
+                check("heavy" in rows and "main" in rows,
+                      f"no names of {pid}: {sorted(rows)[:20]}")
+        home.ok("stop", "night")
+        samples = [(s.tid, s["pid"]) for s in check_own_stacks(directory)]
+        check_equal(samples[:len(before)], before, "at the end")
+        home.ok("destroy", "night")
+
+
+@kernel_test
+def with_kernel_events_a_snapshot_has_the_stacks_of_both():
+    need("bpf")
+    blocker = subprocess.Popen([program("blocker"), "100000"])
+    try:
+        with Home() as home:
+            home.start("night", "-a", "--sample", "--stack", "-k",
+                       "sched:sched_switch", "--kernel-source", "bpf",
+                       "--mode", "overwrite")
+            for _ in range(2):
+                Spinner("user", 200).end()
+                taken = snapshot_of(home)
+                trace = KernelTrace(taken)
+                told = [e["number"] for e in trace.events("sonde:stack")]
+                check_equal(len(told), len(set(told)), "told twice")
+                used = {s["stack"] for s in trace.events("sonde:sample")}
+                check(used - {0}, "samples have no stacks")
+                switches = trace.events("sched_switch")
+                used |= {int(re.search(r"stack = (\d+)", e.rest)[1])
+                         for e in switches}
+                check_equal(used - {0}, set(told), "stacks")
+                rows = run(SONDE, "flame", "--stacks=events", "--folded",
+                           taken).stdout
+                check(re.search(r"main;naps;", rows), rows[:2000])
+                check("heavy" in codes(taken), "no names of samples")
+            home.ok("destroy", "night")
+    finally:
+        blocker.kill()
+        blocker.wait()
+
+
+@kernel_test
+def what_is_waited_for_ends_a_flight_recorder_of_samples():
+    need("bpf")
+    running = Running(
+        "sh", "-c", f"{program('spinner')} user 200; nice true; read line",
+        k=(), source="bpf", stdin=subprocess.PIPE,
+        options=["--sample", "--mode", "overwrite", "--until",
+                 "sched:sched_process_exec if filename == "
+                 f"\"{shutil.which('nice')}\""])
+    err = ""
+    while "what --until waits for has happened" not in err:
+        line = running.front.stderr.readline()
+        check(line, f"sonde ended: {err}")
+        err += line
+    running.front.communicate("\n", timeout=TIMEOUT)
+    check(check_own_stacks(running.dir), "no samples")
+    check("heavy" in codes(running.dir), "no names")
+
+
 @kernel_test
 def what_cannot_be_is_refused():
     for options, words in ((["--sample=0"], "from 1"),
                            (["--sample=x"], "from 1"),
-                           (["--sample", "--mode", "overwrite"], "discard")):
+                           (["--sample", "--mode", "count"], "discard")):
         done = run(SONDE, "record", *options, "--", "true")
         check_equal(done.returncode, 2, done.stderr)
         check(words in done.stderr, done.stderr)

@@ -18,10 +18,17 @@
  * Without samples (sample_hz 0) it tells the others: the kernel has an event for
  * that (PERF_COUNT_SW_DUMMY).
  *
- * One stream for each CPU, of packets in memory that are made in each round; in
- * overwrite mode the oldest go when there is no room. Frames are found by
+ * Two streams for each CPU, of samples and of what names them, of packets in memory
+ * that are made in each round; in overwrite mode the oldest go when there is no room,
+ * and what names things stays longer, as there is less of it. Frames are found by
  * frame pointers, the kernel's own way; where a program's code has none, its stack
  * ends early.
+ *
+ * A sample has the number of its stack when it comes. When the table of stacks turns
+ * (callstacks.h), those that are in memory get others, each once: so a chunk and a
+ * snapshot are told the stacks of their own samples. In overwrite mode the table
+ * turns by itself, too, before it is full: stacks of samples that were overwritten
+ * are forgotten.
  *
  * In the traced program: nothing. The kernel took 14 us of the program's CPU time
  * for each sample of 16 frames on the virtual machine where that was measured
@@ -47,15 +54,16 @@
 #include "sys/textfile.h"
 #include "types/desc.h"
 
+#define SAMPLE_STACK_AT  4u /* in a sample's payload */
 #define SAMPLE_CPUS_MAX  8192u
 #define SAMPLE_OUT_BYTES (16ull << 20) /* of a stream, not yet written */
-/* Of a stream in overwrite mode. */
+/* Of a stream in overwrite mode; of samples at least. */
 #define SAMPLE_KEPT_BYTES (1ull << 20)
 
 struct sample_cpu {
 	struct sonde_perf_ring ring;
-	struct sonde_out out;
-	uint64_t lost; /* by the ring */
+	struct sonde_out samples; /* as many as there is room for */
+	struct sonde_out mapped;  /* what names them */
 };
 
 struct sample {
@@ -161,7 +169,8 @@ static void sample_put(struct sample *sample, struct sample_cpu *cpu,
 		return;
 	words[1] = sonde_callstacks_store_keep(sample->config.stacks,
 					       &record->chain);
-	at = sonde_out_event(&cpu->out, SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE,
+	at = sonde_out_event(&cpu->samples,
+			     SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE,
 			     SONDE_SAMPLE_BYTES);
 	if (at)
 		memcpy(at, words, SONDE_SAMPLE_BYTES);
@@ -173,7 +182,7 @@ static void sample_put_mapping(struct sample_cpu *cpu,
 	char build_id[2 * SONDE_PERF_BUILD_ID_MAX + 1];
 
 	sonde_hex_put(record->build_id, record->build_id_bytes, build_id);
-	sonde_statedump_emit_mapping(&cpu->out, &record->mapping, build_id);
+	sonde_statedump_emit_mapping(&cpu->mapped, &record->mapping, build_id);
 }
 
 static void sample_put_began(struct sample_cpu *cpu,
@@ -181,7 +190,7 @@ static void sample_put_began(struct sample_cpu *cpu,
 {
 	const int32_t numbers[2] = { record->pid, record->parent };
 	uint8_t *at =
-		sonde_out_event(&cpu->out,
+		sonde_out_event(&cpu->mapped,
 				SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_BEGAN,
 				SONDE_SAMPLE_BEGAN_BYTES);
 
@@ -189,14 +198,26 @@ static void sample_put_began(struct sample_cpu *cpu,
 		memcpy(at, numbers, SONDE_SAMPLE_BEGAN_BYTES);
 }
 
+/* Where what record is of goes, and, as far as can be told, what is lost. */
+static struct sonde_out *sample_out_of(const struct sample *sample,
+				       struct sample_cpu *cpu,
+				       enum sonde_perf_kind kind)
+{
+	return sample->config.sample_hz && (kind == SONDE_PERF_SAMPLE ||
+					    kind == SONDE_PERF_LOST) ?
+		       &cpu->samples :
+		       &cpu->mapped;
+}
+
 static void sample_take(struct sample *sample, struct sample_cpu *cpu)
 {
 	const struct sonde_perf_record *record = &sample->record;
+	struct sonde_out *out = sample_out_of(sample, cpu, record->kind);
 
 	if (record->kind == SONDE_PERF_OTHER)
 		return;
-	cpu->out.at = sample_time(sample, record->ns);
-	cpu->out.tid = (uint32_t)record->tid;
+	out->at = sample_time(sample, record->ns);
+	out->tid = (uint32_t)record->tid;
 	switch (record->kind) {
 	case SONDE_PERF_SAMPLE:
 		sample_put(sample, cpu, record);
@@ -208,7 +229,7 @@ static void sample_take(struct sample *sample, struct sample_cpu *cpu)
 		sample_put_began(cpu, record);
 		break;
 	case SONDE_PERF_LOST:
-		cpu->out.lost += record->lost;
+		out->lost += record->lost;
 		break;
 	case SONDE_PERF_OTHER:
 		break;
@@ -244,9 +265,55 @@ static void sample_drain(struct sample *sample, struct sample_cpu *cpu)
 		if (sample_parse(sample, bytes, size))
 			sample_take(sample, cpu);
 		else
-			cpu->out.lost++;
-	if (!cpu->out.keeps_newest)
-		sonde_out_flush(&cpu->out);
+			sample_out_of(sample, cpu, SONDE_PERF_LOST)->lost++;
+	if (sample->config.mode == SONDE_OVERWRITE)
+		return;
+	sonde_out_flush(&cpu->samples);
+	sonde_out_flush(&cpu->mapped);
+}
+
+/* ---- stacks ---- */
+
+struct sample_renumbering {
+	struct sonde_callstacks_store *stacks;
+	uint64_t nr_without;
+};
+
+static void sample_renumber_one(void *ctx, uint8_t *payload)
+{
+	struct sample_renumbering *renumbering = ctx;
+	uint32_t number;
+
+	memcpy(&number, payload + SAMPLE_STACK_AT, sizeof(number));
+	renumbering->nr_without += !number;
+	number = sonde_callstacks_store_renew(renumbering->stacks, number);
+	memcpy(payload + SAMPLE_STACK_AT, &number, sizeof(number));
+}
+
+static void sample_renumber(struct sonde_source *base)
+{
+	struct sample *sample = sample_of(base);
+	struct sample_renumbering renumbering = {
+		.stacks = sample->config.stacks,
+	};
+
+	for (uint32_t i = 0; i < sample->nr_cpus; i++)
+		sonde_out_each(&sample->cpus[i].samples, SONDE_SAMPLE_BYTES,
+			       sample_renumber_one, &renumbering);
+	sonde_callstacks_store_renewed(renumbering.stacks,
+				       renumbering.nr_without);
+}
+
+/* Nobody else has a number in overwrite mode, but while a trace is written: it is
+ * told what was kept before this turn as well (callstacks.h). */
+static void sample_make_room(struct sample *sample)
+{
+	if (!sample->config.sample_hz ||
+	    sample->config.mode != SONDE_OVERWRITE ||
+	    !sonde_callstacks_store_wants_turn(sample->config.stacks))
+		return;
+	sonde_callstacks_store_turn(sample->config.stacks);
+	sample_renumber(&sample->base);
 }
 
 static void sample_tick(struct sonde_source *base)
@@ -259,27 +326,43 @@ static void sample_tick(struct sonde_source *base)
 					   CLOCK_MONOTONIC);
 	for (uint32_t i = 0; i < sample->nr_cpus; i++)
 		sample_drain(sample, &sample->cpus[i]);
+	sample_make_room(sample);
 }
 
 /* ---- streams ---- */
 
+/* Those of samples, if there are any, come first. */
+static bool sample_is_of_samples(const struct sample *sample, uint32_t stream)
+{
+	return sample->config.sample_hz && stream < sample->nr_cpus;
+}
+
 static struct sonde_out *sample_out(struct sonde_source *base, uint32_t stream)
 {
-	return &sample_of(base)->cpus[stream].out;
+	struct sample *sample = sample_of(base);
+	struct sample_cpu *cpu = &sample->cpus[stream % sample->nr_cpus];
+
+	return sample_is_of_samples(sample, stream) ? &cpu->samples :
+						      &cpu->mapped;
 }
 
 static uint32_t sample_nr_streams(const struct sonde_source *base)
 {
-	return sample_of_const(base)->nr_cpus;
+	const struct sample *sample = sample_of_const(base);
+
+	return sample->nr_cpus * (sample->config.sample_hz ? 2 : 1);
 }
 
 static void sample_stream(const struct sonde_source *base, uint32_t index,
 			  struct sonde_source_stream *ret_stream)
 {
-	(void)base;
-	*ret_stream = (struct sonde_source_stream){ .cpu = index };
-	(void)snprintf(ret_stream->name, sizeof(ret_stream->name), "cpu%u",
-		       index);
+	const struct sample *sample = sample_of_const(base);
+	uint32_t cpu = index % sample->nr_cpus;
+
+	*ret_stream = (struct sonde_source_stream){ .cpu = cpu };
+	(void)snprintf(ret_stream->name, sizeof(ret_stream->name), "cpu%u%s",
+		       cpu,
+		       sample_is_of_samples(sample, index) ? "" : "_mapped");
 }
 
 static int sample_peek(struct sonde_source *base, uint32_t stream,
@@ -327,13 +410,24 @@ static bool sample_is_parted(const struct sonde_source *base, uint32_t stream)
 	return true;
 }
 
+/* Of what a CPU's samples may take. */
+static uint64_t sample_kept_bytes(const struct sample *sample)
+{
+	uint64_t bytes = sample->config.memory_bytes / sample->nr_cpus;
+
+	return bytes > SAMPLE_KEPT_BYTES ? bytes : SAMPLE_KEPT_BYTES;
+}
+
 static uint64_t sample_capacity(const struct sonde_source *base,
 				uint32_t stream)
 {
-	(void)stream;
-	return sample_of_const(base)->config.mode == SONDE_OVERWRITE ?
-		       SAMPLE_KEPT_BYTES :
-		       SONDE_PERF_RING_BYTES;
+	const struct sample *sample = sample_of_const(base);
+
+	if (sample->config.mode != SONDE_OVERWRITE)
+		return SONDE_PERF_RING_BYTES;
+	return sample_is_of_samples(sample, stream) ?
+		       sample_kept_bytes(sample) :
+		       SAMPLE_KEPT_BYTES;
 }
 
 static void sample_counts(struct sonde_source *base, uint32_t stream,
@@ -345,6 +439,7 @@ static void sample_counts(struct sonde_source *base, uint32_t stream,
 		.delivered = out->delivered,
 		.lost_full = out->lost,
 		.overwritten = out->overwritten,
+		.committed = out->events,
 	};
 }
 
@@ -495,8 +590,10 @@ static void sample_close(struct sonde_source *base)
 		return;
 	sonde_perf_threads_fini(&sample->threads);
 	sample_close_rings(sample);
-	for (uint32_t i = 0; i < sample->nr_cpus; i++)
-		sonde_out_fini(&sample->cpus[i].out);
+	for (uint32_t i = 0; i < sample->nr_cpus; i++) {
+		sonde_out_fini(&sample->cpus[i].samples);
+		sonde_out_fini(&sample->cpus[i].mapped);
+	}
 	for (size_t i = 0; i < SONDE_SAMPLE_NR_EVENTS; i++)
 		free(sample->descs[i]);
 	free(sample->cpus);
@@ -531,9 +628,18 @@ static int sample_try(struct sample *sample, struct sonde_source_error *error)
 	return rc ? sample_fail(rc, sample, error) : 0;
 }
 
-static int sample_make_cpus(struct sample *sample)
+static void sample_init_out(const struct sample *sample, struct sonde_out *out,
+			    uint64_t kept_bytes)
 {
 	bool keeps_newest = sample->config.mode == SONDE_OVERWRITE;
+
+	sonde_out_init(out, sample->config.now, 0,
+		       keeps_newest ? kept_bytes : SAMPLE_OUT_BYTES);
+	out->keeps_newest = keeps_newest;
+}
+
+static int sample_make_cpus(struct sample *sample)
+{
 	char list[4096];
 	uint32_t nr = 0;
 
@@ -548,10 +654,10 @@ static int sample_make_cpus(struct sample *sample)
 	sample->nr_cpus = nr;
 	for (uint32_t i = 0; i < nr; i++) {
 		sample->cpus[i].ring.fd = -1;
-		sonde_out_init(&sample->cpus[i].out, sample->config.now, 0,
-			       keeps_newest ? SAMPLE_KEPT_BYTES :
-					      SAMPLE_OUT_BYTES);
-		sample->cpus[i].out.keeps_newest = keeps_newest;
+		sample_init_out(sample, &sample->cpus[i].samples,
+				sample_kept_bytes(sample));
+		sample_init_out(sample, &sample->cpus[i].mapped,
+				SAMPLE_KEPT_BYTES);
 	}
 	return 0;
 }
@@ -612,6 +718,7 @@ const struct sonde_source_ops sonde_source_samples = {
 	.advance = sample_advance,
 	.rewind = sample_rewind,
 	.verify = sample_verify,
+	.renumber = sample_renumber,
 	.part = sample_part,
 	.is_parted = sample_is_parted,
 	.capacity = sample_capacity,

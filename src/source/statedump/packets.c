@@ -89,19 +89,15 @@ static uint64_t out_undelivered(const struct sonde_out *out,
 	return end > from ? end - from : 0;
 }
 
-static void out_overwrite_first(struct sonde_out *out)
-{
-	out->overwritten += out_undelivered(out, out->first);
-	out_drop_first(out);
-}
-
 static bool dump_packets_add_block(struct sonde_out *out)
 {
 	struct sonde_out_block *block;
 
 	if (out->keeps_newest && out->first &&
-	    out->bytes + sizeof(*block) > out->bytes_max)
-		out_overwrite_first(out);
+	    out->bytes + sizeof(*block) > out->bytes_max) {
+		out->overwritten += out_undelivered(out, out->first);
+		out_drop_first(out);
+	}
 	if (out->bytes + sizeof(*block) > out->bytes_max)
 		return false;
 	block = malloc(sizeof(*block));
