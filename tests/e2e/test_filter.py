@@ -324,5 +324,32 @@ def a_label_that_no_event_has_is_told():
     check_equal(len(done.stdout.splitlines()), 2, done.stdout)
 
 
+@test
+def what_only_hidden_events_have_is_told():
+    """They say whose the others are, and no command but one shows them."""
+    _, recording = counts(program(), 5, options=["-e", "*"])
+    hidden = " but internal ones, which only print --format babeltrace shows"
+    for expression, words in [
+            ("age >= 0", "no event has a field 'age'"),
+            ("age >= 0 && i == 3", "no event has a field 'age'"),
+            ('event == "sonde:thread"',
+             "no event here is called 'sonde:thread'")]:
+        done = run(SONDE, "print", "-f", expression, recording.dir)
+        check_equal((done.returncode, done.stdout), (0, ""), expression)
+        check(f"warning: -f: {words}{hidden}\n" in done.stderr, done.stderr)
+        done = run(SONDE, "print", "--format", "babeltrace", "-f", expression,
+                   recording.dir)
+        check("i ==" in expression or done.stdout, f"nothing: {expression}")
+    for expression in 'i == 3', 'event == "*:word"', "pid > 0":
+        done = run(SONDE, "print", "-f", expression, recording.dir)
+        check(done.stdout and not done.stderr, f"{expression}: {done.stderr}")
+    done = run(SONDE, "print", "-f", "agee == 3", recording.dir)
+    check_equal(done.returncode, 2, done.stderr)
+    check("did you mean" not in done.stderr, done.stderr)
+    done = run(SONDE, "export", "--to", "csv", "--fields", "age", "-o", "-",
+               recording.dir)
+    check_equal((done.returncode, done.stdout), (2, ""), done.stderr)
+
+
 install()
 main()

@@ -513,13 +513,50 @@ static bool is_own_event(const char *name)
 	return !strcmp(name, "event") || !strcmp(name, "$event");
 }
 
+/* Those of internal classes, or of all others. */
+static int try_classes(struct sonde_filter *filter,
+		       struct sonde_bind_check *check, bool is_internal)
+{
+	const struct sonde_trace *trace = filter->trace;
+	int err = 0;
+
+	for (size_t i = 0;
+	     i < trace->nr_classes && !err && !sonde_bind_check_settled(check);
+	     i++) {
+		struct bound bound = { 0 };
+		struct binding binding;
+
+		if (trace->classes[i]->info.internal != is_internal)
+			continue;
+		begin_binding(&binding, filter, i, &bound);
+		err = sonde_bind_check_try(check, &binding.scope);
+	}
+	return err;
+}
+
+/* What no event has but internal ones, which few commands show. */
+static void advise_of_internal(struct sonde_filter *filter,
+			       struct sonde_bind_check *check)
+{
+	struct sonde_bind_slip slip;
+	size_t at = 0;
+
+	while (sonde_bind_check_next(check, &at, &slip))
+		if (!is_own_event(slip.name))
+			(void)snprintf(
+				filter->advice, sizeof(filter->advice),
+				"%s%.140s%s%s",
+				*slip.words ? "" : "no event has a field '",
+				*slip.words ? slip.words : slip.name,
+				*slip.words ? "" : "'", SONDE_HINT_INTERNAL);
+}
+
 /* A name or a label that nothing has is a mistake: says so, rather than find
  * nothing. */
 static int filter_check_words(struct sonde_filter *filter,
 			      const struct sonde_expr *expr,
 			      struct sonde_expr_error *error)
 {
-	const struct sonde_trace *trace = filter->trace;
 	struct sonde_bind_check *check;
 	struct sonde_bind_slip slip;
 	size_t at = 0;
@@ -527,16 +564,12 @@ static int filter_check_words(struct sonde_filter *filter,
 
 	if (err)
 		return err;
-	for (size_t i = 0;
-	     i < trace->nr_classes && !err && !sonde_bind_check_settled(check);
-	     i++) {
-		struct bound bound = { 0 };
-		struct binding binding;
-
-		begin_binding(&binding, filter, i, &bound);
-		err = sonde_bind_check_try(check, &binding.scope);
-	}
-	while (!err && trace->nr_classes &&
+	err = try_classes(filter, check, false);
+	if (!err)
+		advise_of_internal(filter, check);
+	if (!err)
+		err = try_classes(filter, check, true);
+	while (!err && filter->trace->nr_classes &&
 	       sonde_bind_check_next(check, &at, &slip))
 		if (!is_own_event(slip.name)) /* check_events() warns of it */
 			err = filter_complain(filter, &slip, error);
@@ -602,7 +635,9 @@ static int bind_classes(struct sonde_filter *filter,
 		int err = bind_class(filter, expr, i, &wrong);
 
 		if (!err) {
-			fits = fits || is_about(filter, expr, i);
+			fits = fits ||
+			       (!filter->trace->classes[i]->info.internal &&
+				is_about(filter, expr, i));
 			continue;
 		}
 		if (err != -EINVAL) {

@@ -14,8 +14,9 @@
 #include "reader/reader.h"
 #include "types/select.h"
 
+/* Among internal ones, or among all others. */
 static bool is_called(const struct sonde_trace *trace, const char *glob,
-		      size_t length)
+		      size_t length, bool is_internal)
 {
 	char text[SONDE_GLOB_MAX];
 
@@ -24,7 +25,8 @@ static bool is_called(const struct sonde_trace *trace, const char *glob,
 	memcpy(text, glob, length);
 	text[length] = '\0';
 	for (size_t i = 0; i < trace->nr_classes; i++)
-		if (sonde_glob_match(text, trace->classes[i]->info.name))
+		if (trace->classes[i]->info.internal == is_internal &&
+		    sonde_glob_match(text, trace->classes[i]->info.name))
 			return true;
 	return false;
 }
@@ -49,10 +51,12 @@ void sonde_hint_field(const struct sonde_trace *trace, const char *name,
 	for (size_t i = 0; sonde_filter_own(i); i++)
 		sonde_nearest_try(&nearest, sonde_filter_own(i));
 	for (size_t i = 0; i < trace->nr_classes; i++)
-		try_members(&nearest, trace->classes[i]);
+		if (!trace->classes[i]->info.internal)
+			try_members(&nearest, trace->classes[i]);
 	for (size_t i = 0; i < trace->nr_classes; i++)
-		sonde_nearest_try_quoted(&nearest,
-					 trace->classes[i]->info.name);
+		if (!trace->classes[i]->info.internal)
+			sonde_nearest_try_quoted(&nearest,
+						 trace->classes[i]->info.name);
 	(void)snprintf(to, size, "%s", sonde_nearest_hint(&nearest));
 }
 
@@ -62,13 +66,19 @@ bool sonde_hint_event(const struct sonde_trace *trace, const char *glob,
 	struct sonde_nearest nearest;
 	char name[SONDE_NEAREST_MAX] = "";
 
-	if (is_called(trace, glob, length))
+	if (is_called(trace, glob, length, false))
 		return true;
+	if (is_called(trace, glob, length, true)) {
+		(void)snprintf(to, size, "%s", SONDE_HINT_INTERNAL);
+		return false;
+	}
 	if (length < sizeof(name))
 		memcpy(name, glob, length);
 	sonde_nearest_begin(&nearest, name);
 	for (size_t i = 0; i < trace->nr_classes; i++)
-		sonde_nearest_try_event(&nearest, trace->classes[i]->info.name);
+		if (!trace->classes[i]->info.internal)
+			sonde_nearest_try_event(&nearest,
+						trace->classes[i]->info.name);
 	(void)snprintf(to, size, "%s", sonde_nearest_hint(&nearest));
 	return false;
 }

@@ -307,6 +307,20 @@ static bool find_cell(const struct csv *csv,
 	return cell->own || cell->is_name;
 }
 
+/* Whether events of the class are exported, and have it. */
+static bool has_column(const struct csv *csv, const struct sonde_trace *trace,
+		       size_t i, size_t column)
+{
+	const struct row *row = &csv->rows[i];
+	size_t n = 0;
+
+	if (sonde_trace_event_class(trace, i)->info.internal)
+		return false;
+	while (n < row->nr && row->cells[n].column != column)
+		n++;
+	return n < row->nr;
+}
+
 /* The fields that --fields names, of all events. */
 static int find_fields(struct csv *csv, struct sonde_trace *trace)
 {
@@ -330,8 +344,7 @@ static int find_fields(struct csv *csv, struct sonde_trace *trace)
 		bool any = csv->owns[k];
 
 		for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++)
-			for (size_t n = 0; n < csv->rows[i].nr; n++)
-				any |= csv->rows[i].cells[n].column == k;
+			any |= has_column(csv, trace, i, k);
 		if (!any)
 			return refuse_name(csv, trace, csv->names[k]);
 	}
