@@ -26,6 +26,7 @@
 #include "cmd/read_watch.h"
 #include "ctf/place.h"
 #include "expr/expr.h"
+#include "reader/attribution.h"
 #include "reader/core/hint.h"
 #include "reader/reader.h"
 
@@ -560,6 +561,19 @@ static void count_problem(const struct sonde_problem *problem,
 	}
 }
 
+/* What reports and names of threads would be made of. */
+static void warn_of_attributions(const struct sonde_trace *trace)
+{
+	for (size_t i = 0; i < trace->nr_machines; i++) {
+		const char *lack = sonde_trace_attribution_lack(trace, i);
+		const char *host = trace->machines[i].host;
+
+		if (lack)
+			sonde_complain("warning: %.200s%s%s", host,
+				       *host ? ": " : "", lack);
+	}
+}
+
 static void warn(const struct sonde_trace *trace,
 		 const struct sonde_map_options *map)
 {
@@ -583,6 +597,7 @@ static void warn(const struct sonde_trace *trace,
 		sonde_complain("warning: %" PRIu64 " events are earlier than "
 			       "one before them in their stream",
 			       losses.disordered);
+	warn_of_attributions(trace);
 }
 
 /* ---- the end ---- */

@@ -14,12 +14,12 @@
 struct sonde_attribution;
 
 struct sonde_attributor {
-	/* NULL: nothing in the trace says more than its events do, or there is
-	 * no memory. Once for each machine of a trace (reader/reader.h), when
-	 * it is first asked; what is asked then is about that machine's events.
-	 */
-	struct sonde_attribution *(*make)(struct sonde_trace *trace,
-					  size_t machine);
+	/* 0; -E2BIG: there is more in the trace than may be kept; another errno:
+	 * no memory, or nothing in it says more than its events do. Once for
+	 * each machine of a trace (reader/reader.h), when it is first asked;
+	 * what is asked then is about that machine's events. */
+	int (*make)(struct sonde_trace *trace, size_t machine,
+		    struct sonde_attribution **ret_attribution);
 	void (*free)(struct sonde_attribution *attribution);
 	/* Any thread. `event` says when, and on which CPU. */
 	int32_t (*tid)(const struct sonde_attribution *attribution,
@@ -43,5 +43,11 @@ struct sonde_attributor {
 /* A machine's, made when it is first asked for. NULL: none. Any thread. */
 const struct sonde_attribution *
 sonde_trace_attribution(struct sonde_trace *trace, size_t machine);
+
+/* What nothing is known of, and why, if the machine's was asked for and could not be
+ * had though it is in the trace: a constant; else NULL. While no other thread
+ * asks. */
+const char *sonde_trace_attribution_lack(const struct sonde_trace *trace,
+					 size_t machine);
 
 #endif /* READER_ATTRIBUTION_H */

@@ -176,6 +176,7 @@ struct sonde_trace_machine {
 	 * trace's mutex */
 	struct sonde_attribution *attribution;
 	bool attribution_made;
+	int attribution_error; /* why there is none */
 };
 
 struct sonde_trace {

@@ -68,14 +68,16 @@ struct told {
 	struct scheduling *schedules;
 	size_t nr_schedules, schedules_room;
 	size_t nr_runs;
-	bool no_memory;
+	size_t most; /* of all these */
+	int lack;    /* -ENOMEM, -E2BIG: what is told is of no use; 0 */
 };
 
 struct sonde_attribution {
 	struct sonde_model_tables *tables;
 	struct sonde_model *kernel; /* processes */
 	struct told told;           /* names sorted by thread and time */
-	char (*idle)[24];           /* [nr_idle]: names of thread 0, by CPU */
+	size_t most;
+	char (*idle)[24]; /* [nr_idle]: names of thread 0, by CPU */
 	int32_t nr_idle;
 };
 
@@ -90,11 +92,11 @@ struct part {
  * known then, as where there is no memory. */
 static bool has_too_many(struct told *told)
 {
-	if (told->nr_runs + told->nr_names + told->nr_groups +
-		    told->nr_schedules >=
-	    SONDE_ATTRIBUTION_MOST)
-		told->no_memory = true;
-	return told->no_memory;
+	if (!told->lack && told->nr_runs + told->nr_names + told->nr_groups +
+					   told->nr_schedules >=
+				   told->most)
+		told->lack = -E2BIG;
+	return told->lack;
 }
 
 static void append(struct told *told, struct row *row, int64_t begin_ns,
@@ -103,7 +105,7 @@ static void append(struct told *told, struct row *row, int64_t begin_ns,
 	if (has_too_many(told))
 		return;
 	if (SONDE_GROW(row->runs, row->nr, row->capacity)) {
-		told->no_memory = true;
+		told->lack = -ENOMEM;
 		return;
 	}
 	row->runs[row->nr++] = (struct run){ begin_ns, tid };
@@ -144,7 +146,7 @@ static void attribution_take_name(void *sink, int32_t tid, int64_t time_ns,
 	if (has_too_many(told))
 		return;
 	if (SONDE_GROW(told->names, told->nr_names, told->names_capacity)) {
-		told->no_memory = true;
+		told->lack = -ENOMEM;
 		return;
 	}
 	naming = &told->names[told->nr_names++];
@@ -186,20 +188,26 @@ static void fini_told(struct told *told)
 
 static int part_begin(void *memory, const void *config, bool first)
 {
+	const struct sonde_attribution *of = config;
 	struct part *part = memory;
 
 	(void)first; /* the first part is joined to an empty whole */
 	part->told.rows = calloc(SONDE_MODEL_CPUS, sizeof(*part->told.rows));
-	part->kernel = sonde_model_new(config, &sink_ops, &part->told);
+	part->told.most = of->most;
+	part->kernel = sonde_model_new(of->tables, &sink_ops, &part->told);
 	return part->told.rows && part->kernel ? 0 : -ENOMEM;
 }
 
 /* Takes the path over. */
 static void add_grouping(struct told *told, struct since since, char *path)
 {
-	if (!path || has_too_many(told) ||
+	if (has_too_many(told)) {
+		free(path);
+		return;
+	}
+	if (!path ||
 	    SONDE_GROW(told->groups, told->nr_groups, told->groups_room)) {
-		told->no_memory |= !path;
+		told->lack = -ENOMEM;
 		free(path);
 		return;
 	}
@@ -225,7 +233,7 @@ static void add_scheduling(struct told *told, const struct scheduling *one)
 		return;
 	if (SONDE_GROW(told->schedules, told->nr_schedules,
 		       told->schedules_room))
-		told->no_memory = true;
+		told->lack = -ENOMEM;
 	else
 		told->schedules[told->nr_schedules++] = *one;
 }
@@ -307,7 +315,7 @@ static int part_merge(void *whole_memory, void *memory)
 	part->told.nr_groups = 0; /* their paths have gone over */
 	for (size_t i = 0; i < part->told.nr_schedules; i++)
 		add_scheduling(&whole->told, &part->told.schedules[i]);
-	return whole->told.no_memory || part->told.no_memory ? -ENOMEM : 0;
+	return whole->told.lack ? whole->told.lack : part->told.lack;
 }
 
 static void part_fini(void *memory)
@@ -447,7 +455,7 @@ static int attribution_read_streams(struct sonde_trace *trace, bool *streams,
 	narrow_streams(trace, attribution->tables, streams);
 	options.internal = true; /* names are */
 	options.slice_bytes = slice_bytes;
-	err = sonde_map(trace, &options, &map_ops, attribution->tables, &whole);
+	err = sonde_map(trace, &options, &map_ops, attribution, &whole);
 	if (!err) {
 		close_runs(trace, &whole);
 		attribution_sort_names(&whole.told);
@@ -458,27 +466,30 @@ static int attribution_read_streams(struct sonde_trace *trace, bool *streams,
 	}
 	attribution->kernel = whole.kernel;
 	attribution->told = whole.told;
-	if (whole.told.no_memory) /* when the runs were closed, or unmerged */
-		err = -ENOMEM;
+	if (!err) /* when the runs were closed, or unmerged */
+		err = whole.told.lack;
 	return err ? err : name_idle(attribution);
 }
 
-struct sonde_attribution *sonde_attribution_new(struct sonde_trace *trace,
-						size_t machine,
-						uint64_t slice_bytes)
+int sonde_attribution_new(struct sonde_trace *trace, size_t machine,
+			  uint64_t slice_bytes, size_t most,
+			  struct sonde_attribution **ret_attribution)
 {
 	struct sonde_attribution *attribution = calloc(1, sizeof(*attribution));
 	bool *streams = sonde_map_streams_of(trace, machine);
 	int err = -ENOMEM;
 
-	if (attribution && streams)
+	if (attribution && streams) {
+		attribution->most = most;
 		err = attribution_read_streams(trace, streams, slice_bytes,
 					       attribution);
+	}
 	free(streams);
-	if (!err)
-		return attribution;
-	sonde_attribution_free(attribution);
-	return NULL;
+	if (err)
+		sonde_attribution_free(attribution);
+	else
+		*ret_attribution = attribution;
+	return err;
 }
 
 void sonde_attribution_free(struct sonde_attribution *attribution)
@@ -616,9 +627,11 @@ sonde_attribution_last_name(const struct sonde_attribution *attribution,
 
 /* ---- the trace's own ---- */
 
-static struct sonde_attribution *make(struct sonde_trace *trace, size_t machine)
+static int make(struct sonde_trace *trace, size_t machine,
+		struct sonde_attribution **ret_attribution)
 {
-	return sonde_attribution_new(trace, machine, 0);
+	return sonde_attribution_new(trace, machine, 0, SONDE_ATTRIBUTION_MOST,
+				     ret_attribution);
 }
 
 const struct sonde_attributor sonde_attributor = {

@@ -28,7 +28,8 @@
  *
  * Memory: 16 bytes for each switch, 32 for each new name of a thread. Of a
  * trace with more than the limit below, nothing of this is known: the part that
- * fits would say wrong things of the events behind it.
+ * fits would say wrong things of the events behind it. That is told
+ * (sonde_trace_attribution_lack()).
  */
 #ifndef ANALYSIS_MODEL_ATTRIBUTION_H
 #define ANALYSIS_MODEL_ATTRIBUTION_H
@@ -49,11 +50,12 @@ extern const struct sonde_attributor sonde_attributor;
  * some gigabytes at most. */
 #define SONDE_ATTRIBUTION_MOST ((size_t)1 << 26)
 
-/* Reads what the trace has of a machine; slice_bytes is as of a map's options, 0.
- * NULL: nothing in it says more than events do, or there is no memory. */
-struct sonde_attribution *sonde_attribution_new(struct sonde_trace *trace,
-						size_t machine,
-						uint64_t slice_bytes);
+/* Reads what the trace has of a machine; slice_bytes is as of a map's options, 0;
+ * most: SONDE_ATTRIBUTION_MOST. 0; -E2BIG: there are more; another errno: nothing in
+ * it says more than events do, or -ENOMEM, or what reading says. */
+int sonde_attribution_new(struct sonde_trace *trace, size_t machine,
+			  uint64_t slice_bytes, size_t most,
+			  struct sonde_attribution **ret_attribution);
 void sonde_attribution_free(struct sonde_attribution *attribution);
 
 /* All: what isn't known is -1 or NULL, and `attribution` may be NULL. */

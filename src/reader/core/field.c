@@ -455,14 +455,31 @@ sonde_trace_attribution(struct sonde_trace *trace, size_t machine)
 	pthread_mutex_lock(&trace->attribution_mutex);
 	if (!of->attribution_made) {
 		if (trace->attributor)
-			of->attribution =
-				trace->attributor->make(trace, machine);
+			of->attribution_error = trace->attributor->make(
+				trace, machine, &of->attribution);
 		/* Pairs with the acquire in sonde_trace_attribution: what
 		 * make() made. */
 		sonde_store_release(&of->attribution_made, true);
 	}
 	pthread_mutex_unlock(&trace->attribution_mutex);
 	return of->attribution;
+}
+
+const char *sonde_trace_attribution_lack(const struct sonde_trace *trace,
+					 size_t machine)
+{
+	switch (trace->machines[machine].attribution_error) {
+	case -E2BIG:
+		return "which thread an event is of that doesn't say it, and "
+		       "what threads are called, is not known: the trace has "
+		       "more switches and names than are kept; sonde cut "
+		       "makes a shorter one";
+	case -ENOMEM:
+		return "which thread an event is of that doesn't say it, and "
+		       "what threads are called, is not known: no memory left";
+	default:
+		return NULL;
+	}
 }
 
 /* What is known of the machine that the event is of; NULL: nothing. */

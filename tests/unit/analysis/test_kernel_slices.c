@@ -21,6 +21,7 @@
 #include "analysis/model/attribution.h"
 #include "base/port.h"
 #include "random.h"
+#include "reader/reader.h"
 #include "report_text.h"
 
 #define SEED      20261121u
@@ -412,18 +413,27 @@ static void one_slice_and_many_say_the_same_with_a_filter(void **unused)
 	sonde_trace_close(trace);
 }
 
+static struct sonde_attribution *make_attribution(struct sonde_trace *trace,
+						  uint64_t slice_bytes)
+{
+	struct sonde_attribution *made = NULL;
+
+	assert_int_equal(sonde_attribution_new(trace, 0, slice_bytes,
+					       SONDE_ATTRIBUTION_MOST, &made),
+			 0);
+	assert_non_null(made);
+	return made;
+}
+
 /* Compares what is said of each event; returns of how many nothing is. */
 static size_t check_attribution(struct sonde_trace *trace)
 {
-	struct sonde_attribution *one =
-		sonde_attribution_new(trace, 0, UINT64_MAX);
-	struct sonde_attribution *many = sonde_attribution_new(trace, 0, 1);
+	struct sonde_attribution *one = make_attribution(trace, UINT64_MAX);
+	struct sonde_attribution *many = make_attribution(trace, 1);
 	const struct sonde_event *event;
 	struct sonde_cursor *cursor;
 	size_t nr_unknown = 0;
 
-	assert_non_null(one);
-	assert_non_null(many);
 	assert_int_equal(sonde_cursor_new(trace, NULL, &cursor), 0);
 	while (sonde_cursor_next(cursor, &event) == 1) {
 		int32_t tid = sonde_attribution_tid(one, event);
@@ -463,6 +473,46 @@ static void each_event_is_its_threads_or_nobodys(void **unused)
 	sonde_trace_close(trace);
 }
 
+/* Of how many events nobody is the thread. */
+static size_t count_nobodys(struct sonde_trace *trace)
+{
+	const struct sonde_event *event;
+	struct sonde_cursor *cursor;
+	size_t nr = 0;
+
+	assert_int_equal(sonde_cursor_new(trace, NULL, &cursor), 0);
+	while (sonde_cursor_next(cursor, &event) == 1)
+		nr += sonde_event_tid(event) < 0;
+	sonde_cursor_free(cursor);
+	return nr;
+}
+
+static int make_of_few(struct sonde_trace *trace, size_t machine,
+		       struct sonde_attribution **ret_attribution)
+{
+	return sonde_attribution_new(trace, machine, 1, STEPS / 4,
+				     ret_attribution);
+}
+
+static void of_more_than_is_kept_nothing_is_said_and_that_is_told(void **unused)
+{
+	struct sonde_attributor of_few = sonde_attributor;
+	struct sonde_trace *trace = make_trace(false);
+
+	(void)unused;
+	assert_null(sonde_trace_attribution_lack(trace, 0)); /* not asked */
+	assert_int_equal(count_nobodys(trace), 0);
+	assert_null(sonde_trace_attribution_lack(trace, 0));
+	sonde_trace_close(trace);
+	of_few.make = make_of_few;
+	trace = make_trace(false);
+	trace->attributor = &of_few;
+	assert_true(count_nobodys(trace) > STEPS / 2);
+	assert_non_null(strstr(sonde_trace_attribution_lack(trace, 0),
+			       "more switches and names than are kept"));
+	sonde_trace_close(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +521,8 @@ int main(void)
 			one_slice_and_many_say_the_same_of_lossy_traces),
 		cmocka_unit_test(one_slice_and_many_say_the_same_with_a_filter),
 		cmocka_unit_test(each_event_is_its_threads_or_nobodys),
+		cmocka_unit_test(
+			of_more_than_is_kept_nothing_is_said_and_that_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
