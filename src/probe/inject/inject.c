@@ -22,7 +22,8 @@
  * while the thread has gone back to its work. Cost: the thread is stopped three
  * times (at first, before the call, behind it); what can be done before it is
  * stopped, is. Most of the time went into waking one another on CPUs that had
- * gone to sleep: so we stay awake, if it has another CPU than we.
+ * gone to sleep: so we stay awake, if it has another CPU than we, and keep its
+ * own from sleeping (awake.h).
  *
  * No int3 and no single step: those force a SIGTRAP, which resets the process's
  * action if it is ignored or blocked.
@@ -65,6 +66,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "probe/inject/awake.h"
 #include "probe/inject/procfs.h"
 #include "probe/inject/quiet.h"
 #include "probe/inject/servant.h"
@@ -119,6 +121,7 @@ struct borrowed {
 	/* `room` while there is something that may be taken away at once */
 	uint64_t *written;
 	bool stays_awake; /* while it runs to its next stop */
+	pid_t awake;      /* who keeps its CPU from sleeping */
 	struct user_regs_struct saved;
 	uint64_t mask;
 };
@@ -684,14 +687,17 @@ static int trace(struct borrowed *b, pid_t tid)
 		       fail_seize(b, -errno);
 }
 
-/* Where it is now; it may go elsewhere, which costs time. */
-static bool has_other_cpu(pid_t tid)
+/* If it has another CPU than we, neither sleeps. That is where it is now; it may
+ * go elsewhere, which costs time. */
+static void stay_awake(struct borrowed *b)
 {
 	struct sonde_proc_stat now;
 	const int ours = sched_getcpu();
 
-	return ours >= 0 && sonde_proc_stat(tid, &now) == 0 &&
-	       now.cpu != (uint32_t)ours;
+	b->stays_awake = ours >= 0 && sonde_proc_stat(b->tid, &now) == 0 &&
+			 now.cpu != (uint32_t)ours;
+	if (b->stays_awake)
+		b->awake = sonde_inject_awake_begin(now.cpu);
 }
 
 static int stop_thread(const struct borrowed *b)
@@ -740,7 +746,6 @@ static int borrow_thread(struct borrowed *b, const struct stub *stub)
 	rc = open_memory(b);
 	if (rc == 0)
 		rc = put_stub_code(b, stub);
-	b->stays_awake = has_other_cpu(tid);
 	/* One that is traced and runs can't be let go: it is stopped before. */
 	if (rc != 0 && ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL) == 0 &&
 	    await_interrupt(b) == 0)
@@ -779,9 +784,14 @@ static int call_by_thread(struct borrowed *b, const struct stub *stub,
 {
 	int rc = borrow_thread(b, stub);
 
-	if (rc == 0)
+	if (rc == 0) {
+		stay_awake(b);
 		rc = stop_thread(b);
-	return rc == 0 ? make_call(b, stub, call) : rc;
+		if (rc == 0)
+			rc = make_call(b, stub, call);
+		sonde_inject_awake_end(b->awake);
+	}
+	return rc;
 }
 
 /* Where only a tracer may write code, it must be one once more. */
