@@ -123,11 +123,11 @@ static bool is_in_one(const char *group, const char *const *wanted, uint32_t nr,
 
 static bool is_in_cgroup(const struct sonde_attach_options *options, pid_t pid)
 {
-	char group[1024];
+	char group[SONDE_CGROUP_BYTES];
 
 	if (!options->nr_cgroups && !options->nr_containers)
 		return true;
-	return sonde_process_cgroup(pid, group, sizeof(group)) &&
+	return sonde_process_cgroup(pid, group) &&
 	       is_in_one(group, options->cgroups, options->nr_cgroups,
 			 sonde_find_in_cgroup) &&
 	       is_in_one(group, options->containers, options->nr_containers,

@@ -26,7 +26,6 @@
 
 #define ARENA_LINK     "/memfd:sonde-arena"
 #define CGROUP_MOUNT   "/sys/fs/cgroup"
-#define CONTAINER_ID   64u /* digits */
 #define ALLOWED        "SONDE_SECCOMP=allow"
 #define LIBRARY_PREFIX "libsonde"
 
@@ -278,21 +277,6 @@ bool sonde_find_in_cgroup(const char *group, const char *wanted)
 	       (!n || !group[n] || group[n] == '/');
 }
 
-const char *sonde_find_container_id(const char *group)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	while (*group) {
-		size_t n = strspn(group, digits);
-
-		if (n == CONTAINER_ID)
-			return group;
-		group += n;
-		group += strcspn(group, digits);
-	}
-	return NULL;
-}
-
 /* One part of a path is it, with what managers put around. */
 static bool is_container_part(const char *part, size_t size, const char *wanted)
 {
@@ -316,11 +300,11 @@ static bool is_container_part(const char *part, size_t size, const char *wanted)
 
 bool sonde_find_in_container(const char *group, const char *wanted)
 {
-	const char *id = sonde_find_container_id(group);
+	const char *id = sonde_proc_container_id(group);
 
 	if (!*wanted)
 		return false;
-	if (id && strlen(wanted) <= CONTAINER_ID &&
+	if (id && strlen(wanted) <= SONDE_CONTAINER_ID &&
 	    !strncmp(id, wanted, strlen(wanted)))
 		return true;
 	for (group += strspn(group, "/"); *group; group += strspn(group, "/")) {

@@ -84,10 +84,6 @@ int sonde_find_can_reach(const struct sonde_arena_view *view, pid_t pid);
  * "a" mean the same. */
 bool sonde_find_in_cgroup(const char *group, const char *wanted);
 
-/* Pure: the id in the name of a container's control group: 64 hexadecimal digits
- * that stand alone. NULL: there is none. */
-const char *sonde_find_container_id(const char *group);
-
 /* Pure: whether `group` is of the container `wanted`, or below it: the first
  * digits of its id; or a name, which some managers call the group by
  * (machine-NAME.scope, lxc.payload.NAME, NAME). */

@@ -41,7 +41,7 @@ struct look {
 void sonde_ps_container_of(const char *group,
 			   char container[SONDE_PS_CONTAINER])
 {
-	const char *id = sonde_find_container_id(group);
+	const char *id = sonde_proc_container_id(group);
 
 	(void)snprintf(container, SONDE_PS_CONTAINER, "%s", id ? id : "");
 }
@@ -193,7 +193,7 @@ static void look_at_process(struct look *look, pid_t unused, const char *word)
 		row.able = read_arena(look, fd, &row);
 	row.uid = sonde_process_uid(row.pid);
 	sonde_process_name(row.pid, row.name);
-	if (sonde_process_cgroup(row.pid, row.group, sizeof(row.group)))
+	if (sonde_process_cgroup(row.pid, row.group))
 		sonde_ps_container_of(row.group, row.container);
 	/* What can't be added for want of memory is left out. */
 	if (!SONDE_GROW(look->ps->rows, look->ps->nr, look->capacity))

@@ -18,14 +18,13 @@
 #include "ring/layout.h"
 #include "sys/proc.h"
 
-#define SONDE_PS_GROUP     512
-#define SONDE_PS_CONTAINER 13
+#define SONDE_PS_CONTAINER (SONDE_CONTAINER_SHORT + 1)
 
 struct sonde_ps_row {
 	pid_t pid;
 	uid_t uid;
 	char name[SONDE_COMM_SIZE];
-	char group[SONDE_PS_GROUP];         /* control group, or "" */
+	char group[SONDE_CGROUP_BYTES];     /* control group, or "" */
 	char container[SONDE_PS_CONTAINER]; /* its id, shortened, or "" */
 	int able;              /* 0, or -errno: why it can't be recorded */
 	uint32_t nr_events;    /* registered by it */

@@ -23,7 +23,6 @@
 #define PROCESS_ID  2
 #define SCHEDULE_ID 3
 #define NAME_BYTES  16
-#define GROUP_BYTES 256
 #define HEAD_BYTES  14 /* the largest: escape, id and time */
 
 struct named {
@@ -199,10 +198,10 @@ static int append_schedule(struct sonde_roster *roster,
 static int append_origin(struct sonde_roster *roster,
 			 const struct origin *origin)
 {
-	unsigned char record[HEAD_BYTES + 8 + GROUP_BYTES];
+	unsigned char record[HEAD_BYTES + 8 + SONDE_CGROUP_BYTES];
 	unsigned char *at = record + roster_put_head(roster->header, PROCESS_ID,
 						     origin->seen, record);
-	size_t length = strlen(origin->group); /* < GROUP_BYTES */
+	size_t length = strlen(origin->group); /* < SONDE_CGROUP_BYTES */
 
 	memcpy(at, &origin->pid, 4);
 	memcpy(at + 4, &origin->ppid, 4);
@@ -306,13 +305,13 @@ static struct origin *origin_place(struct sonde_roster *roster, int32_t pid)
 
 static void look_at_origin(struct sonde_roster *roster, pid_t pid)
 {
-	char group[GROUP_BYTES];
+	char group[SONDE_CGROUP_BYTES];
 	struct origin now = { .pid = pid, .ppid = sonde_process_parent(pid) };
 	struct origin *known = now.ppid ? origin_place(roster, pid) : NULL;
 
 	if (!known)
 		return;
-	if (!sonde_process_cgroup(pid, group, sizeof(group)))
+	if (!sonde_process_cgroup(pid, group))
 		*group = '\0';
 	if (known->ppid == now.ppid && !strcmp(known->group, group))
 		return;

@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -150,6 +151,21 @@ const char *sonde_proc_find_cgroup(const char *text, const char *controller)
 		    (!controller || sonde_text_has(list, (size_t)(end - list),
 						   ",", controller)))
 			return end + 1;
+	}
+	return NULL;
+}
+
+const char *sonde_proc_container_id(const char *group)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	while (*group) {
+		size_t n = strspn(group, digits);
+
+		if (n == SONDE_CONTAINER_ID)
+			return group;
+		group += n;
+		group += strcspn(group, digits);
 	}
 	return NULL;
 }
@@ -440,19 +456,42 @@ uint64_t sonde_process_start(pid_t pid)
 	return sonde_proc_stat(pid, &stat) ? 0 : stat.start;
 }
 
-bool sonde_process_cgroup(pid_t pid, char *path, size_t size)
+bool sonde_process_cgroup(pid_t pid, char path[SONDE_CGROUP_BYTES])
 {
-	char text[4096];
-	const char *found;
+	struct sonde_lines lines;
+	bool is_unified = false;
+	bool found = false;
+	const char *at;
+	char *line;
 
-	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/cgroup", pid);
-	found = sonde_proc_find_cgroup(text, "");
-	if (!found)
-		found = sonde_proc_find_cgroup(text, NULL);
-	if (found)
-		(void)snprintf(path, size, "%.*s", (int)strcspn(found, "\n"),
-			       found);
+	if (sonde_lines_open(&lines, "/proc/%d/cgroup", pid))
+		return false;
+	while (!is_unified && (line = sonde_lines_next(&lines))) {
+		at = sonde_proc_find_cgroup(line, "");
+		is_unified = at;
+		if (!at && !found)
+			at = sonde_proc_find_cgroup(line, NULL);
+		if (!at || strlen(at) >= SONDE_CGROUP_BYTES)
+			continue;
+		memcpy(path, at, strlen(at) + 1);
+		found = true;
+	}
+	sonde_lines_close(&lines);
 	return found;
+}
+
+uint32_t sonde_process_ns(pid_t pid, const char *name)
+{
+	char path[64];
+	struct stat st;
+
+	if (pid)
+		(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid,
+			       name);
+	else
+		(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+	/* Its inode number, which isn't greater. */
+	return stat(path, &st) ? 0 : (uint32_t)st.st_ino;
 }
 
 uid_t sonde_process_uid(pid_t pid)

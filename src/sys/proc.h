@@ -52,6 +52,14 @@ const char *sonde_proc_find(const char *text, const char *key);
  * NULL: no line has it. */
 const char *sonde_proc_find_cgroup(const char *text, const char *controller);
 
+/* Pure: the id of a container in its control group's path: SONDE_CONTAINER_ID
+ * hexadecimal digits that stand alone, in that path. NULL: there is none. */
+const char *sonde_proc_container_id(const char *group);
+#define SONDE_CONTAINER_ID    64u
+#define SONDE_CONTAINER_SHORT 12u /* as many as managers show */
+
+#define SONDE_CGROUP_BYTES    4096u /* of a control group's path with its NUL */
+
 /* How many numbers there are, between blanks, and the last of them; 0 leaves it
  * as it is, as does `at` of NULL. */
 uint32_t sonde_proc_numbers(const char *at, uint32_t base, uint64_t *ret_last);
@@ -168,8 +176,13 @@ int sonde_proc_schedule(pid_t tid, struct sonde_proc_schedule *ret_schedule);
 uint64_t sonde_process_start(pid_t pid);
 
 /* The path of its control group in the unified hierarchy; where there is none,
- * in the first that is named. False if that can't be found out. */
-bool sonde_process_cgroup(pid_t pid, char *path, size_t size);
+ * in the first that is named. False if that can't be found out. The kernel tells
+ * none that is longer than SONDE_CGROUP_BYTES. */
+bool sonde_process_cgroup(pid_t pid, char path[SONDE_CGROUP_BYTES]);
+
+/* The number of its namespace: "pid", "pid_for_children" ...; of ours if `pid` is
+ * 0. 0 if that can't be found out. */
+uint32_t sonde_process_ns(pid_t pid, const char *name);
 
 /* Its effective user; (uid_t)-1 if that can't be found out. */
 uid_t sonde_process_uid(pid_t pid);

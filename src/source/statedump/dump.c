@@ -21,6 +21,7 @@
 #include "source/statedump/proc.h"
 #include "source/statedump/system.h"
 #include "source/statedump/tasks.h"
+#include "sys/proc.h"
 
 struct dump {
 	struct sonde_source source; /* first */
@@ -195,9 +196,10 @@ static int take(struct dump *dump, const struct sonde_source_state *request)
 		emit_processes(dump);
 	}
 	/* By /proc numbers are as `root` is. */
-	wanted = sonde_tasks_wanted(&dump->tasks, request->root,
-				    !dump->iter ? 0 : sonde_proc_own_pid_ns(),
-				    request->root_only);
+	wanted =
+		sonde_tasks_wanted(&dump->tasks, request->root,
+				   !dump->iter ? 0 : sonde_process_ns(0, "pid"),
+				   request->root_only);
 	rc = add_files(dump, only_pid, &wanted);
 	if (!rc)
 		rc = dump_add_mappings(dump, only_pid, &wanted);

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/port.h"
@@ -23,15 +22,14 @@
 #include "source/statedump/socket.h"
 #include "sys/proc.h"
 
-#define TEXT_BYTES   8192u
-#define NETS_MAX     64u /* network namespaces whose sockets are known */
-#define CGROUP_BYTES 4096u
+#define TEXT_BYTES 8192u
+#define NETS_MAX   64u /* network namespaces whose sockets are known */
 
 struct sonde_proc {
 	struct sonde_sockets sockets;
 	uint32_t nets[NETS_MAX];
 	uint32_t nr_nets;
-	char cgroup[CGROUP_BYTES];
+	char cgroup[SONDE_CGROUP_BYTES];
 	char text[TEXT_BYTES];
 	char link[SONDE_STATEDUMP_PATH_MAX];
 	struct sonde_lines lines;
@@ -67,25 +65,9 @@ static uint32_t ns_of(int32_t pid, int32_t tid, const char *name)
 	return sonde_text_ns(link);
 }
 
-uint32_t sonde_proc_own_pid_ns(void)
-{
-	struct stat st;
-
-	/* Its inode number, which isn't greater. */
-	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
-}
-
 const char *sonde_proc_cgroup(struct sonde_proc *proc, int32_t pid)
 {
-	const char *path;
-
-	(void)sonde_textfile_read(proc->cgroup, sizeof(proc->cgroup),
-				  "/proc/%d/cgroup", pid);
-	path = sonde_proc_find_cgroup(proc->cgroup, "");
-	if (!path)
-		return "";
-	proc->cgroup[path - proc->cgroup + (long)strcspn(path, "\n")] = '\0';
-	return path;
+	return sonde_process_cgroup(pid, proc->cgroup) ? proc->cgroup : "";
 }
 
 /* False if it is gone. */

@@ -36,7 +36,4 @@ int sonde_proc_mappings(struct sonde_proc *proc,
 /* A process's cgroup, borrowed until the next call; "" if it can't be read. */
 const char *sonde_proc_cgroup(struct sonde_proc *proc, int32_t pid);
 
-/* The number of our own PID namespace; 0. */
-uint32_t sonde_proc_own_pid_ns(void);
-
 #endif /* SOURCE_STATEDUMP_PROC_H */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -326,7 +327,7 @@ static void a_process_is_known_from_proc(void **state)
 {
 	struct sonde_proc_stat stat;
 	char name[SONDE_COMM_SIZE];
-	char group[64] = "";
+	char group[SONDE_CGROUP_BYTES] = "";
 	uint64_t number = 0;
 
 	(void)state;
@@ -338,7 +339,7 @@ static void a_process_is_known_from_proc(void **state)
 	assert_true(sonde_process_start(getpid()) == stat.start);
 	assert_true(stat.start >= sonde_process_start(getppid()));
 	assert_int_equal(sonde_process_uid(getpid()), geteuid());
-	if (sonde_process_cgroup(getpid(), group, sizeof(group)))
+	if (sonde_process_cgroup(getpid(), group))
 		assert_int_equal(*group, '/');
 	assert_int_equal(sonde_proc_status(getpid(), "Tgid", 10, &number), 0);
 	assert_int_equal(number, getpid());
@@ -348,6 +349,18 @@ static void a_process_is_known_from_proc(void **state)
 	sonde_process_name(getpid(), name);
 	assert_string_equal(name, "a"); /* a line of its own in comm */
 	assert_int_equal(prctl(PR_SET_NAME, "test_sys_proc"), 0);
+}
+
+static void a_process_is_in_a_namespace(void **state)
+{
+	struct stat ours;
+
+	(void)state;
+	assert_int_equal(stat("/proc/self/ns/pid", &ours), 0);
+	assert_true(sonde_process_ns(0, "pid") == ours.st_ino);
+	assert_true(sonde_process_ns(getpid(), "pid") == ours.st_ino);
+	assert_true(sonde_process_ns(getpid(), "user") != ours.st_ino);
+	assert_int_equal(sonde_process_ns(getpid(), "none"), 0);
 }
 
 static void a_process_that_is_gone_is_nobody(void **state)
@@ -475,6 +488,7 @@ int main(void)
 		cmocka_unit_test(a_file_is_read_up_to_its_room),
 		cmocka_unit_test(a_first_line_has_no_newline),
 		cmocka_unit_test(a_process_is_known_from_proc),
+		cmocka_unit_test(a_process_is_in_a_namespace),
 		cmocka_unit_test(a_process_that_is_gone_is_nobody),
 		cmocka_unit_test(numbers_of_a_directory_are_listed),
 		cmocka_unit_test(children_are_listed_in_order),
