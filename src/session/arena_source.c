@@ -644,6 +644,11 @@ pid_t sonde_arena_source_pid(const struct sonde_arena_source *source)
 	return source->config.pid;
 }
 
+pid_t sonde_arena_source_own_pid(const struct sonde_arena_source *source)
+{
+	return (pid_t)sonde_arena_pid(&source->view);
+}
+
 const char *sonde_arena_source_name(const struct sonde_arena_source *source)
 {
 	return source->name;

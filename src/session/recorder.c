@@ -311,8 +311,7 @@ static void call_roll(struct sonde_recorder *r)
 			sonde_arena_source_trim(r->programs[i].pin_source);
 		if (r->programs[i].pidfd < 0)
 			continue;
-		sonde_roster_look(r->state.roster,
-				  sonde_arena_source_pid(source));
+		sonde_recorder_look_at(r->state.roster, &r->programs[i]);
 		sonde_mappings_look(r->state.mappings, source, r->finishing);
 		sonde_mappings_stacks(r->state.mappings, source);
 		if (!r->finishing)

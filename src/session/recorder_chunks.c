@@ -246,8 +246,7 @@ static void tell_ending(struct sonde_recorder *r)
 
 		if (!source || r->programs[i].pidfd < 0)
 			continue;
-		sonde_roster_look(ending->roster,
-				  sonde_arena_source_pid(source));
+		sonde_recorder_look_at(ending->roster, &r->programs[i]);
 		sonde_recorder_tell_code(ending, source);
 	}
 	sonde_recorder_close_state(ending);

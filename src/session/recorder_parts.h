@@ -363,6 +363,9 @@ void sonde_recorder_unname(struct sonde_recorder *r, bool started);
 
 /* ---- recorder_state.c ---- */
 
+/* Looks at who the program's process is, for all of its images. */
+void sonde_recorder_look_at(struct sonde_roster *roster,
+			    const struct sonde_recorder_program *program);
 /* What a process has kept of its stacks and of its code. */
 void sonde_recorder_tell_code(struct sonde_recorder_state *state,
 			      const struct sonde_arena_source *source);

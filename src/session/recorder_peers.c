@@ -142,7 +142,7 @@ static bool hear_question(struct sonde_recorder *r,
 
 /* Its names and its files, once it doesn't wait for us any more. */
 static void enter_roll(struct sonde_recorder *r,
-		       const struct sonde_recorder_program *program, pid_t pid)
+		       const struct sonde_recorder_program *program)
 {
 	if (sonde_session_counts(r->config->session))
 		return;
@@ -152,7 +152,7 @@ static void enter_roll(struct sonde_recorder *r,
 			sonde_session_take_class(r->session,
 						 SONDE_CTF_PROGRAMS),
 			r->last_header);
-	sonde_roster_look(r->state.roster, pid);
+	sonde_recorder_look_at(r->state.roster, program);
 	sonde_mappings_look(r->state.mappings, program->source, true);
 }
 
@@ -160,7 +160,7 @@ static void enter_roll(struct sonde_recorder *r,
 static void welcome(struct sonde_recorder *r,
 		    const struct sonde_recorder_program *program, pid_t pid)
 {
-	enter_roll(r, program, pid);
+	enter_roll(r, program);
 	if (r->kernel)
 		sonde_session_kernel_saw_process(r->kernel, pid);
 }

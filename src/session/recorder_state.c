@@ -12,6 +12,14 @@ void sonde_recorder_tell_code(struct sonde_recorder_state *state,
 	sonde_mappings_code(state->mappings, source);
 }
 
+void sonde_recorder_look_at(struct sonde_roster *roster,
+			    const struct sonde_recorder_program *program)
+{
+	sonde_roster_look(roster, program->source);
+	if (program->pin_source)
+		sonde_roster_look(roster, program->pin_source);
+}
+
 void sonde_recorder_close_state(struct sonde_recorder_state *state)
 {
 	sonde_roster_close(state->roster);
@@ -37,8 +45,7 @@ void sonde_recorder_copy_state(struct sonde_recorder *r,
 
 		if (!source || r->programs[i].pidfd < 0)
 			continue;
-		sonde_roster_look(r->state.roster,
-				  sonde_arena_source_pid(source));
+		sonde_recorder_look_at(r->state.roster, &r->programs[i]);
 		sonde_mappings_look(state.mappings, source, true);
 		sonde_recorder_tell_code(&state, source);
 	}

@@ -250,8 +250,10 @@ static void drain(struct sonde_session_recover *recover,
 	sonde_consumer_stop(consumer);
 	sonde_consumer_drain(consumer);
 	if (holding->is_there) {
-		sonde_roster_look(recover->roster, holding->pid);
+		sonde_roster_look(recover->roster, source);
 		sonde_mappings_look(recover->mappings, source, true);
+	} else {
+		sonde_roster_disown(recover->roster, source);
 	}
 	sonde_mappings_stacks(recover->mappings, source);
 	if (holding->is_there)

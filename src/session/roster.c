@@ -3,8 +3,10 @@
  * roster.c - threads' names and processes' origins as events in a stream of ours (roster.h).
  *
  * Names are sorted by thread, so a look finds each by bisection; a record is
- * written when a name is new or changed. At most 1 % of the time goes into
- * looks.
+ * written when a name is new or changed. So are threads with numbers of their own,
+ * by image and thread; of those the oldest images are forgotten for want of room,
+ * and told again if they are still there: what is told of an image keeps it from
+ * being taken for another. At most 1 % of the time goes into looks.
  */
 #include "session/roster.h"
 
@@ -19,11 +21,13 @@
 #include "sys/proc.h"
 #include "types/build.h"
 
-#define NAME_ID     1
-#define PROCESS_ID  2
-#define SCHEDULE_ID 3
-#define NAME_BYTES  16
-#define HEAD_BYTES  14 /* the largest: escape, id and time */
+#define NAME_ID      1
+#define PROCESS_ID   2
+#define SCHEDULE_ID  3
+#define CONTAINED_ID 4
+#define NAME_BYTES   16
+#define HEAD_BYTES   14 /* the largest: escape, id and time */
+#define NUMBERS_MAX  5  /* of a record with nothing else */
 
 struct named {
 	int32_t tid, pid;
@@ -36,8 +40,25 @@ struct named {
 /* Where a process comes from. */
 struct origin {
 	int32_t pid, ppid;
-	char *group; /* its control group's path; "" unknown */
+	uint32_t pid_ns; /* 0: unknown */
+	char *group;     /* its control group's path; "" unknown */
 	uint64_t seen;
+};
+
+/* A thread that has other numbers in its image's events than here; all 0 but the
+ * image: that is known of none of its threads. */
+struct contained {
+	uint32_t image;
+	int32_t tid, pid, own_tid, own_pid;
+	uint64_t seen;
+};
+
+/* The process that is looked at. */
+struct look {
+	uint32_t image;
+	int32_t pid, own_pid;
+	uint32_t pid_ns;
+	bool is_contained;
 };
 
 struct sonde_roster {
@@ -50,6 +71,9 @@ struct sonde_roster {
 	size_t nr_names, capacity;
 	struct origin *origins; /* sorted by process */
 	size_t nr_origins, origins_room;
+	struct contained *contained; /* sorted by image and thread */
+	size_t nr_contained, contained_room;
+	uint32_t our_pid_ns;
 };
 
 /* ---- the stream ---- */
@@ -81,6 +105,7 @@ static int roster_add_events(struct sonde_output *output, uint32_t class_id)
 	sonde_build_begin(&build, room, "sonde", "process", SONDE_DEBUG);
 	sonde_build_int(&build, "pid", 32, 0);
 	sonde_build_int(&build, "ppid", 32, 0);
+	sonde_build_int(&build, "pid_ns", 32, 0);
 	sonde_build_string(&build, "cgroup");
 	rc = add_event(output, class_id, PROCESS_ID, &build, room);
 	if (rc)
@@ -91,7 +116,16 @@ static int roster_add_events(struct sonde_output *output, uint32_t class_id)
 	sonde_build_int(&build, "policy_number", 32, 0);
 	sonde_build_int(&build, "prio", 32, SONDE_FIELD_SIGNED);
 	sonde_build_int(&build, "nice", 32, SONDE_FIELD_SIGNED);
-	return add_event(output, class_id, SCHEDULE_ID, &build, room);
+	rc = add_event(output, class_id, SCHEDULE_ID, &build, room);
+	if (rc)
+		return rc;
+	sonde_build_begin(&build, room, "sonde", "contained", SONDE_DEBUG);
+	sonde_build_int(&build, "image", 32, 0);
+	sonde_build_int(&build, "tid", 32, 0);
+	sonde_build_int(&build, "pid", 32, 0);
+	sonde_build_int(&build, "own_tid", 32, 0);
+	sonde_build_int(&build, "own_pid", 32, 0);
+	return add_event(output, class_id, CONTAINED_ID, &build, room);
 }
 
 struct sonde_roster *sonde_roster_new(struct sonde_output *output,
@@ -109,6 +143,7 @@ struct sonde_roster *sonde_roster_new(struct sonde_output *output,
 		return NULL;
 	roster->output = output;
 	roster->header = header;
+	roster->our_pid_ns = sonde_process_ns(0, "pid");
 	rc = sonde_ctf_trace_add_class(output->trace, class_id, header,
 				       "names of threads");
 	if (!rc)
@@ -180,34 +215,56 @@ static int append_name(struct sonde_roster *roster, const struct named *named,
 			     named->seen);
 }
 
+static int append_numbers(struct sonde_roster *roster, uint32_t id,
+			  uint64_t time, const int32_t numbers[NUMBERS_MAX])
+{
+	const size_t size = NUMBERS_MAX * sizeof(*numbers);
+	unsigned char record[HEAD_BYTES + NUMBERS_MAX * sizeof(*numbers)];
+	size_t head = roster_put_head(roster->header, id, time, record);
+
+	memcpy(record + head, numbers, size);
+	return append_record(roster, record, head + size, time);
+}
+
 static int append_schedule(struct sonde_roster *roster,
 			   const struct named *named, uint64_t time)
 {
-	const int32_t numbers[] = { named->tid, named->pid,
-				    (int32_t)named->schedule.policy,
-				    named->schedule.prio,
-				    named->schedule.nice };
-	unsigned char record[HEAD_BYTES + sizeof(numbers)];
-	size_t head =
-		roster_put_head(roster->header, SCHEDULE_ID, time, record);
+	const int32_t numbers[NUMBERS_MAX] = {
+		named->tid,
+		named->pid,
+		(int32_t)named->schedule.policy,
+		named->schedule.prio,
+		named->schedule.nice,
+	};
 
-	memcpy(record + head, numbers, sizeof(numbers));
-	return append_record(roster, record, head + sizeof(numbers), time);
+	return append_numbers(roster, SCHEDULE_ID, time, numbers);
+}
+
+static int append_contained(struct sonde_roster *roster,
+			    const struct contained *contained)
+{
+	const int32_t numbers[NUMBERS_MAX] = {
+		(int32_t)contained->image, contained->tid,     contained->pid,
+		contained->own_tid,        contained->own_pid,
+	};
+
+	return append_numbers(roster, CONTAINED_ID, contained->seen, numbers);
 }
 
 static int append_origin(struct sonde_roster *roster,
 			 const struct origin *origin)
 {
-	unsigned char record[HEAD_BYTES + 8 + SONDE_CGROUP_BYTES];
+	unsigned char record[HEAD_BYTES + 12 + SONDE_CGROUP_BYTES];
 	unsigned char *at = record + roster_put_head(roster->header, PROCESS_ID,
 						     origin->seen, record);
 	size_t length = strlen(origin->group); /* < SONDE_CGROUP_BYTES */
 
 	memcpy(at, &origin->pid, 4);
 	memcpy(at + 4, &origin->ppid, 4);
-	memcpy(at + 8, origin->group, length + 1);
+	memcpy(at + 8, &origin->pid_ns, 4);
+	memcpy(at + 12, origin->group, length + 1);
 	return append_record(roster, record,
-			     (size_t)(at - record) + 8 + length + 1,
+			     (size_t)(at - record) + 12 + length + 1,
 			     origin->seen);
 }
 
@@ -218,6 +275,108 @@ static void publish(struct sonde_roster *roster)
 	roster->written = false;
 	if (sonde_ctf_packet_publish(roster->stream, roster->output->now(), 0))
 		sonde_ctf_packet_forget(roster->stream);
+}
+
+/* ---- numbers ---- */
+
+static int order_contained(const struct contained *a, const struct contained *b)
+{
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static void keep_contained(struct sonde_roster *roster, size_t i,
+			   const struct contained *now)
+{
+	struct contained *list = roster->contained;
+
+	if (roster->nr_contained == SONDE_ROSTER_NAMES_MAX) {
+		memmove(list, list + 1, --roster->nr_contained * sizeof(*list));
+		i -= i > 0;
+	}
+	/* Without memory it is told again at the next look. */
+	if (SONDE_GROW(roster->contained, roster->nr_contained,
+		       roster->contained_room))
+		return;
+	list = roster->contained;
+	memmove(list + i + 1, list + i,
+		(roster->nr_contained++ - i) * sizeof(*list));
+	list[i] = *now;
+}
+
+static void contain(struct sonde_roster *roster, struct contained now)
+{
+	const struct contained *list = roster->contained;
+	bool is_known;
+	size_t i;
+
+	SONDE_SEARCH(i, roster->nr_contained,
+		     order_contained(&list[i], &now) < 0);
+	is_known = i < roster->nr_contained && !order_contained(&list[i], &now);
+	if (is_known && list[i].own_tid == now.own_tid &&
+	    list[i].pid == now.pid && list[i].own_pid == now.own_pid)
+		return;
+	now.seen = roster->output->now();
+	if (append_contained(roster, &now))
+		return; /* to be tried again at the next look */
+	if (is_known)
+		roster->contained[i] = now;
+	else
+		keep_contained(roster, i, &now);
+}
+
+/* Of a thread of a process that has numbers of its own. */
+static void look_at_numbers(struct sonde_roster *roster,
+			    const struct look *look, int32_t tid)
+{
+	uint64_t own;
+
+	if (!sonde_proc_status(tid, "NSpid", 10, &own))
+		contain(roster, (struct contained){
+					.image = look->image,
+					.tid = tid,
+					.pid = look->pid,
+					.own_tid = (int32_t)own,
+					.own_pid = look->own_pid,
+				});
+}
+
+/* Whose the image is, and whether its events have other numbers than ours: it is
+ * in another PID namespace, or its children by fork are, which have its arena. */
+static int begin_look(const struct sonde_roster *roster,
+		      const struct sonde_arena_source *image,
+		      struct look *ret_look)
+{
+	const pid_t pid = sonde_arena_source_pid(image);
+	struct look look = {
+		.image = sonde_arena_source_id(image),
+		.pid = pid,
+		.pid_ns = sonde_process_ns(pid, "pid"),
+	};
+	uint32_t children_ns = sonde_process_ns(pid, "pid_for_children");
+	uint64_t own;
+	int rc = sonde_proc_status(pid, "NSpid", 10, &own);
+
+	if (rc)
+		return rc;
+	look.own_pid = (int32_t)own;
+	look.is_contained =
+		own != (uint64_t)pid ||
+		(look.pid_ns && (look.pid_ns != roster->our_pid_ns ||
+				 (children_ns && children_ns != look.pid_ns)));
+	*ret_look = look;
+	return 0;
+}
+
+void sonde_roster_disown(struct sonde_roster *roster,
+			 const struct sonde_arena_source *image)
+{
+	if (!roster || roster->output->disk_error)
+		return;
+	contain(roster,
+		(struct contained){ .image = sonde_arena_source_id(image) });
+	publish(roster);
 }
 
 /* ---- names ---- */
@@ -256,12 +415,16 @@ static void look_at_schedule(struct sonde_roster *roster, struct named *known)
 		*known = now; /* or it is tried again at the next look */
 }
 
-static void look_at_thread(struct sonde_roster *roster, pid_t pid, int32_t tid)
+static void look_at_thread(struct sonde_roster *roster, const struct look *look,
+			   int32_t tid)
 {
+	const int32_t pid = look->pid;
 	struct named now = { .tid = tid, .pid = pid };
 	char text[NAME_BYTES + 2];
 	struct named *known;
 
+	if (look->is_contained)
+		look_at_numbers(roster, look, tid);
 	/* Behind this time it may be called otherwise. */
 	now.seen = roster->output->now();
 	(void)sonde_textfile_read_line(text, sizeof(text),
@@ -303,17 +466,22 @@ static struct origin *origin_place(struct sonde_roster *roster, int32_t pid)
 	return &list[i];
 }
 
-static void look_at_origin(struct sonde_roster *roster, pid_t pid)
+static void look_at_origin(struct sonde_roster *roster, const struct look *look)
 {
 	char group[SONDE_CGROUP_BYTES];
-	struct origin now = { .pid = pid, .ppid = sonde_process_parent(pid) };
-	struct origin *known = now.ppid ? origin_place(roster, pid) : NULL;
+	struct origin now = {
+		.pid = look->pid,
+		.ppid = sonde_process_parent(look->pid),
+		.pid_ns = look->pid_ns,
+	};
+	struct origin *known = now.ppid ? origin_place(roster, now.pid) : NULL;
 
 	if (!known)
 		return;
-	if (!sonde_process_cgroup(pid, group))
+	if (!sonde_process_cgroup(now.pid, group))
 		*group = '\0';
-	if (known->ppid == now.ppid && !strcmp(known->group, group))
+	if (known->ppid == now.ppid && known->pid_ns == now.pid_ns &&
+	    !strcmp(known->group, group))
 		return;
 	now.seen = roster->output->now();
 	now.group = strdup(group);
@@ -325,30 +493,39 @@ static void look_at_origin(struct sonde_roster *roster, pid_t pid)
 	*known = now;
 }
 
-void sonde_roster_look(struct sonde_roster *roster, pid_t pid)
+void sonde_roster_look(struct sonde_roster *roster,
+		       const struct sonde_arena_source *image)
 {
+	struct look look;
 	int32_t tid;
 	uint32_t nr = 0;
 	DIR *dir;
 
-	if (!roster || roster->output->disk_error ||
-	    !sonde_proc_has_our_numbers(pid))
+	if (!roster || roster->output->disk_error)
 		return;
-	look_at_origin(roster, pid);
-	dir = sonde_proc_dir(pid, "task");
+	if (begin_look(roster, image, &look)) {
+		/* It has ended: before the first look, perhaps. */
+		if (sonde_arena_source_own_pid(image) !=
+		    sonde_arena_source_pid(image))
+			sonde_roster_disown(roster, image);
+		return;
+	}
+	look_at_origin(roster, &look);
+	dir = sonde_proc_dir(look.pid, "task");
 	while (dir && nr++ < SONDE_ROSTER_THREADS_MAX &&
 	       (tid = sonde_proc_next(dir)) >= 0)
-		look_at_thread(roster, pid, tid);
+		look_at_thread(roster, &look, tid);
 	if (dir)
 		(void)closedir(dir); /* it was only read */
 	publish(roster);
 }
 
-/* What is known of a thread, or of a process. */
+/* What is known of a thread, or of a process: one of them. */
 struct known {
 	uint64_t seen;
 	const struct named *named;
 	const struct origin *origin;
+	const struct contained *contained;
 };
 
 static int compare_seen(const void *a, const void *b)
@@ -371,13 +548,33 @@ static size_t list_known(const struct sonde_roster *roster, struct known *list)
 			list[nr++] =
 				(struct known){ .seen = roster->origins[i].seen,
 						.origin = &roster->origins[i] };
+	for (size_t i = 0; i < roster->nr_contained; i++)
+		list[nr++] =
+			(struct known){ .seen = roster->contained[i].seen,
+					.contained = &roster->contained[i] };
 	return nr;
+}
+
+static void copy_known(struct sonde_roster *to, const struct known *known)
+{
+	const struct named *named = known->named;
+
+	if (known->contained)
+		(void)append_contained(to, known->contained);
+	else if (known->origin)
+		(void)append_origin(to, known->origin);
+	else
+		(void)append_name(to, named, 0);
+	if (named && named->is_scheduled)
+		(void)append_schedule(to, named, named->seen);
 }
 
 void sonde_roster_copy(const struct sonde_roster *roster,
 		       struct sonde_roster *to)
 {
-	size_t nr = roster ? roster->nr_names + roster->nr_origins : 0;
+	size_t nr = roster ? roster->nr_names + roster->nr_origins +
+				     roster->nr_contained :
+			     0;
 	struct known *list = nr && to ? calloc(nr, sizeof(*list)) : NULL;
 
 	if (!list)
@@ -386,14 +583,8 @@ void sonde_roster_copy(const struct sonde_roster *roster,
 	/* A stream's events are in order of time. What has no room is missing,
 	 * as what wasn't seen is. */
 	qsort(list, nr, sizeof(*list), compare_seen);
-	for (size_t i = 0; i < nr; i++) {
-		const struct named *named = list[i].named;
-
-		(void)(named ? append_name(to, named, 0) :
-			       append_origin(to, list[i].origin));
-		if (named && named->is_scheduled)
-			(void)append_schedule(to, named, named->seen);
-	}
+	for (size_t i = 0; i < nr; i++)
+		copy_known(to, &list[i]);
 	publish(to);
 	free(list);
 }
@@ -407,6 +598,7 @@ void sonde_roster_close(struct sonde_roster *roster)
 	for (size_t i = 0; i < roster->nr_origins; i++)
 		free(roster->origins[i].group);
 	free(roster->origins);
+	free(roster->contained);
 	free(roster->names);
 	free(roster);
 }

@@ -14,15 +14,24 @@
  * How a thread is scheduled is an event `sonde:schedule` {tid, pid, policy_number, prio,
  * nice}, when it is first seen, and when that has changed.
  *
- * A process's parent and control group are an event `sonde:process` {pid, ppid,
- * cgroup}, when they are first seen, and when they have changed.
+ * A process's parent, PID namespace and control group are an event `sonde:process`
+ * {pid, ppid, pid_ns, cgroup}, when they are first seen, and when they have changed.
+ *
+ * All these numbers of threads and processes are the recorder's. A process in a PID
+ * namespace of its own has others, and those are in its events. Of each of its
+ * threads an event `sonde:contained` {image, tid, pid, own_tid, own_pid} says both, when
+ * it is first seen: in the events of that image (the stream class) the thread is
+ * own_tid. Of an image that has one such event, no thread is known by its number
+ * alone; with all numbers 0 it says only that.
  *
  * What is not known, and can't be without a call in the program:
  *   - threads that live between two looks only
  *   - when exactly a name changed: in the last `age` ticks
  *   - children by fork that go on without exec: they have their parent's arena,
  *     and don't come to the recorder
- *   - processes in a PID namespace of their own, whose numbers aren't ours
+ *   - children by clone() into a new PID namespace of a process that stays in ours,
+ *     and that go on without exec: their numbers are taken for ours. By unshare()
+ *     and fork they are known by the namespace of the process's children
  *
  * Looks get rarer the longer they take: at most 1 % of the time goes into them.
  * Bounds: ROSTER_THREADS_MAX threads in one look, ROSTER_NAMES_MAX in all.
@@ -33,8 +42,8 @@
 #define SESSION_ROSTER_H
 
 #include <stdint.h>
-#include <sys/types.h>
 
+#include "session/arena_source.h"
 #include "session/consumer.h"
 
 #define SONDE_ROSTER_THREADS_MAX 4096u
@@ -48,8 +57,14 @@ struct sonde_roster *sonde_roster_new(struct sonde_output *output,
 				      uint32_t class_id,
 				      enum sonde_header_kind header);
 
-/* Looks at the threads of a process. NULL is fine. */
-void sonde_roster_look(struct sonde_roster *roster, pid_t pid);
+/* Looks at an image's process and its threads. NULL is fine. */
+void sonde_roster_look(struct sonde_roster *roster,
+		       const struct sonde_arena_source *image);
+
+/* Nothing is known of the numbers in its events: its process has ended, and may
+ * have been in another PID namespace. NULL is fine. */
+void sonde_roster_disown(struct sonde_roster *roster,
+			 const struct sonde_arena_source *image);
 
 /* All that is known, of threads that have ended, too, for another trace. NULL is
  * fine for both. */

@@ -123,7 +123,7 @@ def build(source, *flags, static=False, name=None, compiler=None):
 # Those of stacks are declared where stacks are recorded.
 ABOUT_STACKS = ("sonde:stack", "sonde:stacks_lost")
 ABOUT_CODE = ("sonde:code", "sonde:code_lost")
-INTERNAL = ("sonde:thread", "sonde:name", "sonde:process", "sonde:schedule", "sonde:mappings",
+INTERNAL = ("sonde:thread", "sonde:name", "sonde:process", "sonde:schedule", "sonde:contained", "sonde:mappings",
             "sonde:mapping", *ABOUT_STACKS, *ABOUT_CODE)
 
 
