@@ -16,12 +16,19 @@
 #include "types/type.h"
 
 static const char *const own_names[SONDE_BIND_OWNS + 1] = {
-	[SONDE_BIND_TIME] = "time",     [SONDE_BIND_CPU] = "cpu",
-	[SONDE_BIND_TID] = "tid",       [SONDE_BIND_PID] = "pid",
-	[SONDE_BIND_PPID] = "ppid",     [SONDE_BIND_PROCNAME] = "procname",
-	[SONDE_BIND_CGROUP] = "cgroup", [SONDE_BIND_EVENT] = "event",
-	[SONDE_BIND_PRIO] = "prio",     [SONDE_BIND_NICE] = "nice",
+	[SONDE_BIND_TIME] = "time",
+	[SONDE_BIND_CPU] = "cpu",
+	[SONDE_BIND_TID] = "tid",
+	[SONDE_BIND_PID] = "pid",
+	[SONDE_BIND_PPID] = "ppid",
+	[SONDE_BIND_PROCNAME] = "procname",
+	[SONDE_BIND_CGROUP] = "cgroup",
+	[SONDE_BIND_EVENT] = "event",
+	[SONDE_BIND_PRIO] = "prio",
+	[SONDE_BIND_NICE] = "nice",
 	[SONDE_BIND_POLICY] = "policy",
+	[SONDE_BIND_PID_NS] = "pid_ns",
+	[SONDE_BIND_CONTAINER] = "container",
 };
 
 const char *sonde_bind_own_name(size_t i)

@@ -40,8 +40,10 @@ enum sonde_bind_own {
 	SONDE_BIND_PPID,
 	SONDE_BIND_PRIO,
 	SONDE_BIND_NICE,
+	SONDE_BIND_PID_NS,
 	SONDE_BIND_PROCNAME, /* a string, as what follows; the others are INT */
 	SONDE_BIND_CGROUP,
+	SONDE_BIND_CONTAINER,
 	SONDE_BIND_POLICY,
 	SONDE_BIND_EVENT, /* bind.c knows it */
 	SONDE_BIND_OWNS,

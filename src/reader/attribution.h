@@ -3,6 +3,9 @@
  * attribution.h - whose an event is that doesn't say it itself: what accessors
  * and filters ask (core/field.c). The answers are a model's, which the reader
  * knows by this alone; without one, and where it doesn't know, -1 or NULL.
+ *
+ * A program in a PID namespace of its own says other numbers of itself than its
+ * machine does. All but number() is about the machine's.
  */
 #ifndef READER_ATTRIBUTION_H
 #define READER_ATTRIBUTION_H
@@ -21,7 +24,11 @@ struct sonde_attributor {
 	int (*make)(struct sonde_trace *trace, size_t machine,
 		    struct sonde_attribution **ret_attribution);
 	void (*free)(struct sonde_attribution *attribution);
-	/* Any thread. `event` says when, and on which CPU. */
+	/* Of the thread, or the process, that is `own` in what `event` says of
+	 * itself: the machine's number. Any thread, here and below. */
+	int32_t (*number)(const struct sonde_attribution *attribution,
+			  const struct sonde_event *event, int32_t own);
+	/* `event` says when, and on which CPU. */
 	int32_t (*tid)(const struct sonde_attribution *attribution,
 		       const struct sonde_event *event);
 	int32_t (*pid)(const struct sonde_attribution *attribution,
@@ -32,6 +39,9 @@ struct sonde_attributor {
 	/* The control group's path; `event` says when. */
 	const char *(*cgroup)(const struct sonde_attribution *attribution,
 			      const struct sonde_event *event, int32_t pid);
+	/* The PID namespace, likewise; 0. */
+	uint32_t (*pid_ns)(const struct sonde_attribution *attribution,
+			   const struct sonde_event *event, int32_t pid);
 	/* How the thread was scheduled; `event` says when. */
 	const struct sonde_event_schedule *(*schedule)(
 		const struct sonde_attribution *attribution,

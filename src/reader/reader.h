@@ -283,6 +283,11 @@ static inline int64_t sonde_event_since_ns(const struct sonde_event *event,
 		       event->time_ns;
 }
 
+/* The image that is a stream class of that source, by a number for all of the
+ * trace's. */
+uint64_t sonde_source_image(const struct sonde_source *source,
+			    uint64_t class_id);
+
 /* The field of a context that names the event's thread, as event->tid is its
  * number; -1 if no event around it says so. */
 int32_t sonde_event_own_tid(const struct sonde_event *event);
@@ -290,11 +295,15 @@ int32_t sonde_event_own_pid(const struct sonde_event *event);
 /* 0, or -ENOENT. */
 int sonde_event_own_procname(const struct sonde_event *event,
 			     struct sonde_value *ret_value);
-/* Of the event's process: its parent, -1 if that isn't known; its control group,
- * 0 or -ENOENT. */
+/* Of the event's process: its parent, as the machine numbers it, -1 if that isn't
+ * known; its PID namespace, 0 if that isn't; its control group, and of that the
+ * first digits of a container's id, 0 or -ENOENT. */
 int32_t sonde_event_ppid(const struct sonde_event *event);
+uint32_t sonde_event_pid_ns(const struct sonde_event *event);
 int sonde_event_cgroup(const struct sonde_event *event,
 		       struct sonde_value *ret_value);
+int sonde_event_container(const struct sonde_event *event,
+			  struct sonde_value *ret_value);
 
 /* How a thread is scheduled. */
 struct sonde_event_schedule {

@@ -35,8 +35,11 @@ static const struct sonde_session_context contexts[] = {
 	  "the recorder, for each program; the kernel's state dump and "
 	  "forks",
 	  "none" },
-	{ "cgroup", "the recorder, for each program; containers have one each",
+	{ "cgroup",
+	  "the recorder, for each program; of the kernel's, its state dump",
 	  "none" },
+	{ "container", "cgroup, which has its id", "none" },
+	{ "pid_ns", "as cgroup", "none" },
 	{ "prio",
 	  "the recorder, for each thread; as the kernel's events have it",
 	  "none" },

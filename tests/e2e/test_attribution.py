@@ -444,6 +444,36 @@ def what_is_known_of_events_is_listed():
     sonde("list", "--contexts", "-k", status=2)
 
 
+@test
+def a_kernels_process_is_where_the_state_dump_saw_it():
+    digits = "fedcba98" * 8
+    dumped = EVENTS["lttng_statedump_process_state"][:-1] + [
+        ("ns_inum", 32, 8), ("name", "string", 8), ("cgroup", "string", 8)]
+    trace = Handmade(Layout({**EVENTS,
+                             "lttng_statedump_process_state": dumped}))
+    with trace.stream("cpu0", cpu=0) as stream:
+        with stream.packet(begin=1000, end=4000):
+            for tid, pid, ns, group in (
+                    (101, 100, 0, ""), (100, 100, 0xf0000001, f"/a/{digits}"),
+                    (200, 200, 0xf0000002, "/b")):
+                stream.event("lttng_statedump_process_state", 1010, tid=tid,
+                             pid=pid, ppid=1, ns_inum=ns, name="x",
+                             cgroup=group)
+            switch(stream, 1200, 0, "swapper/0", 101, "server")
+            stream.event("app:begin", 1300, id=1)
+            switch(stream, 1400, 101, "server", 200, "cat")
+            stream.event("app:begin", 1500, id=2)
+            switch(stream, 1600, 200, "cat", 300, "new")
+            stream.event("app:begin", 1700, id=3)
+            switch(stream, 1800, 300, "new", 0, "swapper/0")
+    names = ("cgroup", "container", "pid_ns")
+    told = [tuple(event.get(name) for name in names) for event in
+            lines("print", "--json", "--fields", ",".join(names), *APP,
+                  trace.dir)]
+    same("where", told, [(f"/a/{digits}", digits[:12], 0xf0000001),
+                         ("/b", None, 0xf0000002), (None, None, None)])
+
+
 # ---- several machines ----
 
 def of_another_machine(lacks=()):

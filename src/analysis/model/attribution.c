@@ -52,6 +52,19 @@ struct grouping {
 	char *path;
 };
 
+/* A process is in a PID namespace. */
+struct spacing {
+	struct since since;
+	uint32_t pid_ns;
+};
+
+/* In the events of an image the machine's thread `tid` is since.id. */
+struct numbering {
+	struct since since;
+	uint64_t image;
+	int32_t tid;
+};
+
 /* A thread is scheduled so. */
 struct scheduling {
 	struct since since;
@@ -67,6 +80,10 @@ struct told {
 	size_t nr_groups, groups_room;
 	struct scheduling *schedules;
 	size_t nr_schedules, schedules_room;
+	struct spacing *spaces;
+	size_t nr_spaces, spaces_room;
+	struct numbering *numbers; /* sorted by image first */
+	size_t nr_numbers, numbers_room;
 	size_t nr_runs;
 	size_t most; /* of all these */
 	int lack;    /* -ENOMEM, -E2BIG: what is told is of no use; 0 */
@@ -93,7 +110,8 @@ struct part {
 static bool has_too_many(struct told *told)
 {
 	if (!told->lack && told->nr_runs + told->nr_names + told->nr_groups +
-					   told->nr_schedules >=
+					   told->nr_schedules +
+					   told->nr_spaces + told->nr_numbers >=
 				   told->most)
 		told->lack = -E2BIG;
 	return told->lack;
@@ -180,6 +198,8 @@ static void fini_told(struct told *told)
 		free(told->groups[i].path);
 	free(told->groups);
 	free(told->schedules);
+	free(told->spaces);
+	free(told->numbers);
 	free(told->rows);
 	free(told->names);
 }
@@ -214,17 +234,71 @@ static void add_grouping(struct told *told, struct since since, char *path)
 	told->groups[told->nr_groups++] = (struct grouping){ since, path };
 }
 
+static void add_space(struct told *told, struct since since, int64_t pid_ns)
+{
+	if (pid_ns <= 0 || pid_ns > UINT32_MAX || has_too_many(told))
+		return;
+	if (SONDE_GROW(told->spaces, told->nr_spaces, told->spaces_room))
+		told->lack = -ENOMEM;
+	else
+		told->spaces[told->nr_spaces++] =
+			(struct spacing){ since, (uint32_t)pid_ns };
+}
+
 static void take_origin(struct part *part, const struct sonde_event *event)
 {
 	struct sonde_step step;
+	struct since since;
 
-	if (sonde_step_read(part->kernel->tables, event, &step) &&
-	    step.texts[0])
-		add_grouping(&part->told,
-			     (struct since){
-				     event->time_ns,
-				     sonde_step_tid(step.numbers[TASK_PID]) },
+	if (!sonde_step_read(part->kernel->tables, event, &step))
+		return;
+	since = (struct since){ event->time_ns,
+				sonde_step_tid(step.numbers[TASK_PID]) };
+	if (step.texts[0])
+		add_grouping(&part->told, since,
 			     strndup(step.texts[0], step.lengths[0]));
+	add_space(&part->told, since, step.numbers[ORIGIN_PID_NS]);
+}
+
+/* Of a state dump's threads, those that a process is called after. */
+static void take_process(struct part *part, const struct sonde_event *event)
+{
+	struct sonde_step step;
+	struct since since;
+
+	if (!sonde_step_read(part->kernel->tables, event, &step) ||
+	    step.numbers[TASK_TID] != step.numbers[TASK_PID])
+		return;
+	since = (struct since){ event->time_ns,
+				sonde_step_tid(step.numbers[TASK_PID]) };
+	if (step.texts[1] && step.lengths[1])
+		add_grouping(&part->told, since,
+			     strndup(step.texts[1], step.lengths[1]));
+	add_space(&part->told, since, step.numbers[TASK_PID_NS]);
+}
+
+static void add_numbering(struct told *told, const struct numbering *one)
+{
+	if (has_too_many(told))
+		return;
+	if (SONDE_GROW(told->numbers, told->nr_numbers, told->numbers_room))
+		told->lack = -ENOMEM;
+	else
+		told->numbers[told->nr_numbers++] = *one;
+}
+
+static void take_contained(struct part *part, const struct sonde_event *event)
+{
+	struct numbering one = { .since = { .ns = event->time_ns } };
+	struct sonde_step step;
+
+	if (!sonde_step_read(part->kernel->tables, event, &step))
+		return;
+	one.since.id = sonde_step_tid(step.numbers[CONTAINED_OWN]);
+	one.image = sonde_source_image(event->stream->source,
+				       (uint64_t)step.numbers[CONTAINED_IMAGE]);
+	one.tid = sonde_step_tid(step.numbers[TASK_TID]);
+	add_numbering(&part->told, &one);
 }
 
 static void add_scheduling(struct told *told, const struct scheduling *one)
@@ -283,14 +357,26 @@ static void take_age(struct part *part, const struct sonde_event *event)
 static int part_event(void *memory, const struct sonde_event *event)
 {
 	struct part *part = memory;
-	size_t index = event->cls->info.index;
 
-	if (part->kernel->tables->classes[index].kind == SONDE_STEP_NAMED)
+	switch (part->kernel->tables->classes[event->cls->info.index].kind) {
+	case SONDE_STEP_NAMED:
 		take_age(part, event);
-	if (part->kernel->tables->classes[index].kind == SONDE_STEP_ORIGIN)
+		break;
+	case SONDE_STEP_ORIGIN:
 		take_origin(part, event);
-	if (part->kernel->tables->classes[index].kind == SONDE_STEP_SCHEDULED)
+		break;
+	case SONDE_STEP_PROCESS:
+		take_process(part, event);
+		break;
+	case SONDE_STEP_SCHEDULED:
 		take_schedule(part, event);
+		break;
+	case SONDE_STEP_CONTAINED:
+		take_contained(part, event);
+		break;
+	default:
+		break;
+	}
 	sonde_model_event(part->kernel, event);
 	return 0;
 }
@@ -315,6 +401,11 @@ static int part_merge(void *whole_memory, void *memory)
 	part->told.nr_groups = 0; /* their paths have gone over */
 	for (size_t i = 0; i < part->told.nr_schedules; i++)
 		add_scheduling(&whole->told, &part->told.schedules[i]);
+	for (size_t i = 0; i < part->told.nr_spaces; i++)
+		add_space(&whole->told, part->told.spaces[i].since,
+			  part->told.spaces[i].pid_ns);
+	for (size_t i = 0; i < part->told.nr_numbers; i++)
+		add_numbering(&whole->told, &part->told.numbers[i]);
 	return whole->told.lack ? whole->told.lack : part->told.lack;
 }
 
@@ -368,6 +459,27 @@ static void sort_since(void *records, size_t nr, size_t bytes)
 {
 	if (nr)
 		qsort(records, nr, bytes, by_since);
+}
+
+static int by_image(const void *a, const void *b)
+{
+	const struct numbering *left = a;
+	const struct numbering *right = b;
+
+	if (left->image != right->image)
+		return left->image < right->image ? -1 : 1;
+	return by_since(&left->since, &right->since);
+}
+
+static void sort_told(struct told *told)
+{
+	sort_since(told->groups, told->nr_groups, sizeof(*told->groups));
+	sort_since(told->schedules, told->nr_schedules,
+		   sizeof(*told->schedules));
+	sort_since(told->spaces, told->nr_spaces, sizeof(*told->spaces));
+	if (told->nr_numbers)
+		qsort(told->numbers, told->nr_numbers, sizeof(*told->numbers),
+		      by_image);
 }
 
 /* The last record of that thread or process up to that time, or its first; NULL. */
@@ -459,10 +571,7 @@ static int attribution_read_streams(struct sonde_trace *trace, bool *streams,
 	if (!err) {
 		close_runs(trace, &whole);
 		attribution_sort_names(&whole.told);
-		sort_since(whole.told.groups, whole.told.nr_groups,
-			   sizeof(*whole.told.groups));
-		sort_since(whole.told.schedules, whole.told.nr_schedules,
-			   sizeof(*whole.told.schedules));
+		sort_told(&whole.told);
 	}
 	attribution->kernel = whole.kernel;
 	attribution->told = whole.told;
@@ -547,6 +656,32 @@ int32_t sonde_attribution_tid(const struct sonde_attribution *attribution,
 	return find_run(&attribution->told.rows[cpu], event->time_ns);
 }
 
+int32_t sonde_attribution_number(const struct sonde_attribution *attribution,
+				 const struct sonde_event *event, int32_t own)
+{
+	const struct told *told = attribution ? &attribution->told : NULL;
+	const struct numbering *found;
+	uint64_t image;
+	size_t first;
+	size_t end;
+
+	if (!told || !told->nr_numbers)
+		return own;
+	image = sonde_source_image(event->stream->source,
+				   event->stream->cls->id);
+	SONDE_SEARCH(first, told->nr_numbers,
+		     told->numbers[first].image < image);
+	SONDE_SEARCH(end, told->nr_numbers, told->numbers[end].image <= image);
+	if (first == end)
+		return own;
+	found = own > 0 ?
+			find_last_since(told->numbers + first, end - first,
+					sizeof(*found),
+					(struct since){ event->time_ns, own }) :
+			NULL;
+	return found ? found->tid : -1;
+}
+
 int32_t sonde_attribution_pid(const struct sonde_attribution *attribution,
 			      int32_t tid)
 {
@@ -575,6 +710,19 @@ sonde_attribution_cgroup(const struct sonde_attribution *attribution,
 				attribution->told.nr_groups, sizeof(*found),
 				(struct since){ event->time_ns, pid });
 	return found && *found->path ? found->path : NULL;
+}
+
+uint32_t sonde_attribution_pid_ns(const struct sonde_attribution *attribution,
+				  const struct sonde_event *event, int32_t pid)
+{
+	const struct spacing *found;
+
+	if (!attribution || pid < 0)
+		return 0;
+	found = find_last_since(attribution->told.spaces,
+				attribution->told.nr_spaces, sizeof(*found),
+				(struct since){ event->time_ns, pid });
+	return found ? found->pid_ns : 0;
 }
 
 const struct sonde_event_schedule *
@@ -625,6 +773,27 @@ sonde_attribution_last_name(const struct sonde_attribution *attribution,
 		       NULL;
 }
 
+const char *
+sonde_attribution_shared_name(const struct sonde_attribution *attribution,
+			      int32_t own)
+{
+	const char *name = sonde_attribution_last_name(attribution, own);
+	const char *other;
+
+	for (size_t i = 0; attribution && i < attribution->told.nr_numbers;
+	     i++) {
+		const struct numbering *one = &attribution->told.numbers[i];
+
+		if (one->since.id != own || one->tid == own)
+			continue;
+		other = sonde_attribution_last_name(attribution, one->tid);
+		if (!other || (name && strcmp(name, other) != 0))
+			return NULL;
+		name = other;
+	}
+	return name;
+}
+
 /* ---- the trace's own ---- */
 
 static int make(struct sonde_trace *trace, size_t machine,
@@ -637,10 +806,12 @@ static int make(struct sonde_trace *trace, size_t machine,
 const struct sonde_attributor sonde_attributor = {
 	.make = make,
 	.free = sonde_attribution_free,
+	.number = sonde_attribution_number,
 	.tid = sonde_attribution_tid,
 	.pid = sonde_attribution_pid,
 	.ppid = sonde_attribution_ppid,
 	.cgroup = sonde_attribution_cgroup,
+	.pid_ns = sonde_attribution_pid_ns,
 	.schedule = sonde_attribution_schedule,
 	.name = sonde_attribution_name,
 };

@@ -26,6 +26,11 @@
  * recorder now and then (sonde:name): from the last look that saw an old name
  * to the one that saw the new one, it is not known.
  *
+ * A program in a PID namespace of its own numbers its threads otherwise than the
+ * recorder, and the kernel, do: where the recorder has said both (sonde:contained),
+ * a thread of its is known by image and number; no number in events of such an
+ * image is taken for another process's.
+ *
  * Memory: 16 bytes for each switch, 32 for each new name of a thread. Of a
  * trace with more than the limit below, nothing of this is known: the part that
  * fits would say wrong things of the events behind it. That is told
@@ -61,6 +66,10 @@ void sonde_attribution_free(struct sonde_attribution *attribution);
 /* All: what isn't known is -1 or NULL, and `attribution` may be NULL. */
 int32_t sonde_attribution_tid(const struct sonde_attribution *attribution,
 			      const struct sonde_event *event);
+/* The machine's number of a thread or process, by that in what the event says of
+ * itself: mostly the same. What follows is about the machine's. */
+int32_t sonde_attribution_number(const struct sonde_attribution *attribution,
+				 const struct sonde_event *event, int32_t own);
 int32_t sonde_attribution_pid(const struct sonde_attribution *attribution,
 			      int32_t tid);
 /* The parent of the thread's process, as last seen. */
@@ -71,6 +80,9 @@ int32_t sonde_attribution_ppid(const struct sonde_attribution *attribution,
 const char *
 sonde_attribution_cgroup(const struct sonde_attribution *attribution,
 			 const struct sonde_event *event, int32_t pid);
+/* Its PID namespace, likewise; 0. */
+uint32_t sonde_attribution_pid_ns(const struct sonde_attribution *attribution,
+				  const struct sonde_event *event, int32_t pid);
 /* How it was scheduled when the event came, likewise. */
 const struct sonde_event_schedule *
 sonde_attribution_schedule(const struct sonde_attribution *attribution,
@@ -83,5 +95,11 @@ const char *sonde_attribution_name(const struct sonde_attribution *attribution,
 const char *
 sonde_attribution_last_name(const struct sonde_attribution *attribution,
 			    int32_t tid);
+
+/* The same where only the number in its events is known: NULL if threads in
+ * several PID namespaces have that, and are not all called so. */
+const char *
+sonde_attribution_shared_name(const struct sonde_attribution *attribution,
+			      int32_t own);
 
 #endif /* ANALYSIS_MODEL_ATTRIBUTION_H */

@@ -176,8 +176,8 @@ static void on_device(struct sonde_model *kernel, const struct sonde_step *step)
 /* ---- dispatch ---- */
 
 /* A matter of attribution.c alone. */
-static void on_schedule(struct sonde_model *kernel,
-			const struct sonde_step *step)
+static void on_attributed(struct sonde_model *kernel,
+			  const struct sonde_step *step)
 {
 	(void)kernel;
 	(void)step;
@@ -207,7 +207,8 @@ static sonde_model_handler *const part_handlers[SONDE_NR_STEPS] = {
 	[SONDE_STEP_PROCESS] = sonde_model_on_process,
 	[SONDE_STEP_NAMED] = sonde_model_on_named,
 	[SONDE_STEP_ORIGIN] = sonde_model_on_origin,
-	[SONDE_STEP_SCHEDULED] = on_schedule,
+	[SONDE_STEP_SCHEDULED] = on_attributed,
+	[SONDE_STEP_CONTAINED] = on_attributed,
 	[SONDE_STEP_MEMBER] = sonde_model_on_member,
 	[SONDE_STEP_DESCRIPTOR] = sonde_model_journal,
 	[SONDE_STEP_DEVICE] = on_device,

@@ -43,6 +43,7 @@ enum sonde_step_kind {
 	SONDE_STEP_NAMED,      /* a thread of a program, by the recorder */
 	SONDE_STEP_ORIGIN,     /* a process of a program, likewise */
 	SONDE_STEP_SCHEDULED,  /* a thread of a program, likewise */
+	SONDE_STEP_CONTAINED,  /* a thread with numbers of its own, likewise */
 	SONDE_STEP_MEMBER,     /* any event: whose thread made it */
 	SONDE_STEP_DESCRIPTOR, /* of a dump: a file that is open */
 	SONDE_STEP_DEVICE,     /* of a dump: a block device */
@@ -104,6 +105,10 @@ enum {
 	TASK_PID = 1,
 	TASK_PPID,
 	TASK_FILES, /* its table of files, an address */
+	TASK_PID_NS,
+	ORIGIN_PID_NS = 3,
+	CONTAINED_IMAGE = 1,
+	CONTAINED_OWN,
 	SCHEDULED_POLICY = 1,
 	SCHEDULED_PRIO,
 	SCHEDULED_NICE,

@@ -15,6 +15,7 @@
 #include "reader/core/lane.h"
 #include "reader/core/load.h"
 #include "reader/core/walk.h"
+#include "sys/proc.h"
 
 const struct sonde_class *
 sonde_event_class_scope(const struct sonde_event_class *cls,
@@ -504,6 +505,27 @@ int32_t sonde_event_own_pid(const struct sonde_event *event)
 	return event->pid != -1 ? event->pid : number_of(event, &plan->pid);
 }
 
+/* The event's thread and its process, as its machine numbers them. */
+static int32_t tid_there(const struct sonde_event *event,
+			 const struct sonde_attribution *attribution)
+{
+	const struct sonde_attributor *ask = event->stream->trace->attributor;
+	int32_t own = sonde_event_own_tid(event);
+
+	return own < 0 ? ask->tid(attribution, event) :
+			 ask->number(attribution, event, own);
+}
+
+static int32_t pid_there(const struct sonde_event *event,
+			 const struct sonde_attribution *attribution)
+{
+	const struct sonde_attributor *ask = event->stream->trace->attributor;
+	int32_t own = sonde_event_own_pid(event);
+
+	return own < 0 ? ask->pid(attribution, tid_there(event, attribution)) :
+			 ask->number(attribution, event, own);
+}
+
 int32_t sonde_event_tid(const struct sonde_event *event)
 {
 	struct sonde_trace *trace = event->stream->trace;
@@ -567,7 +589,7 @@ int sonde_event_procname(const struct sonde_event *event,
 	attribution = attribution_of(event);
 	if (attribution)
 		name = trace->attributor->name(attribution, event,
-					       sonde_event_tid(event));
+					       tid_there(event, attribution));
 	return known_text(name, ret_value);
 }
 
@@ -580,11 +602,22 @@ int32_t sonde_event_ppid(const struct sonde_event *event)
 	/* A dump tells it of each thread, the recorder of the process. */
 	if (attribution)
 		ppid = trace->attributor->ppid(attribution,
-					       sonde_event_tid(event));
+					       tid_there(event, attribution));
 	if (attribution && ppid < 0)
 		ppid = trace->attributor->ppid(attribution,
-					       sonde_event_pid(event));
+					       pid_there(event, attribution));
 	return ppid;
+}
+
+uint32_t sonde_event_pid_ns(const struct sonde_event *event)
+{
+	struct sonde_trace *trace = event->stream->trace;
+	const struct sonde_attribution *attribution = attribution_of(event);
+
+	return attribution ? trace->attributor->pid_ns(attribution, event,
+						       pid_there(event,
+								 attribution)) :
+			     0;
 }
 
 int sonde_event_cgroup(const struct sonde_event *event,
@@ -596,8 +629,23 @@ int sonde_event_cgroup(const struct sonde_event *event,
 
 	if (attribution)
 		path = trace->attributor->cgroup(attribution, event,
-						 sonde_event_pid(event));
+						 pid_there(event, attribution));
 	return known_text(path, ret_value);
+}
+
+int sonde_event_container(const struct sonde_event *event,
+			  struct sonde_value *ret_value)
+{
+	struct sonde_value group = { .text = NULL };
+	const char *id = NULL;
+	int err = sonde_event_cgroup(event, &group);
+
+	if (!err)
+		id = sonde_proc_container_id(group.text);
+	err = err ? err : known_text(id, ret_value);
+	if (!err)
+		ret_value->length = SONDE_CONTAINER_SHORT;
+	return err;
 }
 
 const struct sonde_event_schedule *
@@ -606,10 +654,10 @@ sonde_event_schedule(const struct sonde_event *event)
 	struct sonde_trace *trace = event->stream->trace;
 	const struct sonde_attribution *attribution = attribution_of(event);
 
-	return attribution ?
-		       trace->attributor->schedule(attribution, event,
-						   sonde_event_tid(event)) :
-		       NULL;
+	return attribution ? trace->attributor->schedule(
+				     attribution, event,
+				     tid_there(event, attribution)) :
+			     NULL;
 }
 
 int32_t sonde_event_cpu(const struct sonde_event *event)

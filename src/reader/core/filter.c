@@ -231,10 +231,14 @@ static int own_text(const struct sonde_event *event, uint32_t ref,
 		    struct sonde_expr_value *ret)
 {
 	struct sonde_value value = { .text = NULL };
-	int err = ref == SONDE_BIND_CGROUP ?
-			  sonde_event_cgroup(event, &value) :
-			  sonde_event_procname(event, &value);
+	int err;
 
+	if (ref == SONDE_BIND_CGROUP)
+		err = sonde_event_cgroup(event, &value);
+	else if (ref == SONDE_BIND_CONTAINER)
+		err = sonde_event_container(event, &value);
+	else
+		err = sonde_event_procname(event, &value);
 	if (!err && value.cls)
 		err = convert(event->lane, &value);
 	ret->type = SONDE_EXPR_STRING;
@@ -281,8 +285,12 @@ static int own_value(const struct sonde_event *event, uint32_t ref,
 	case SONDE_BIND_PPID:
 		ret->i = sonde_event_ppid(event);
 		break;
+	case SONDE_BIND_PID_NS:
+		ret->i = sonde_event_pid_ns(event);
+		return ret->i ? 0 : -ENOENT;
 	case SONDE_BIND_PROCNAME:
 	case SONDE_BIND_CGROUP:
+	case SONDE_BIND_CONTAINER:
 		return own_text(event, ref, ret);
 	case SONDE_BIND_PRIO:
 	case SONDE_BIND_NICE:

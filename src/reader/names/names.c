@@ -226,19 +226,9 @@ static const char *keep(struct sonde_names *names, const char *text)
 
 /* ---- images ---- */
 
-static uint64_t image_of(const struct sonde_source *source, uint64_t class_id)
-{
-	const struct sonde_trace *trace = source->trace;
-	uint64_t i = 0;
-
-	while (i < trace->nr_sources && trace->sources[i] != source)
-		i++;
-	return i << 32 | (uint32_t)class_id;
-}
-
 uint64_t sonde_names_process(const struct sonde_source *source, uint64_t pid)
 {
-	return image_of(source, SONDE_NAMES_PROCESS | (uint32_t)pid);
+	return sonde_source_image(source, SONDE_NAMES_PROCESS | (uint32_t)pid);
 }
 
 /* Of the kernel's events that have call stacks. */
@@ -268,7 +258,8 @@ uint64_t sonde_names_image(const struct sonde_event *event)
 								    "pid"));
 	if (has_process(event, &pid))
 		return sonde_names_process(event->stream->source, pid);
-	return image_of(event->stream->source, event->stream->cls->id);
+	return sonde_source_image(event->stream->source,
+				  event->stream->cls->id);
 }
 
 /* ---- mappings ---- */
@@ -278,8 +269,9 @@ static void take_look(const struct sonde_event *event, struct look *look)
 	const struct sonde_clock_scale *scale = event->stream->scale;
 	uint64_t age = sonde_names_event_number(event, "age");
 
-	look->image = image_of(event->stream->source,
-			       sonde_names_event_number(event, "image"));
+	look->image =
+		sonde_source_image(event->stream->source,
+				   sonde_names_event_number(event, "image"));
 	look->since_ns = SONDE_TIME_MIN;
 	if (age && scale && age <= event->ticks)
 		look->since_ns = sonde_scale_ns(scale, event->ticks - age);
@@ -300,7 +292,7 @@ static int code_take_mapping(struct sonde_names *names,
 
 	/* Whose it is isn't known if the look was of another source. */
 	if (!(sonde_names_event_number(event, "flags") & FLAG_EXEC) ||
-	    (look->image ^ image_of(event->stream->source, 0)) >> 32)
+	    (look->image ^ sonde_source_image(event->stream->source, 0)) >> 32)
 		return 0;
 	mapping.path = sonde_names_event_text(event, "path", &names->pool);
 	mapping.build_id =
@@ -373,8 +365,8 @@ static int code_take_stack(struct sonde_names *names,
 {
 	return sonde_names_stacks_take(
 		&names->stacks,
-		image_of(event->stream->source,
-			 sonde_names_event_number(event, "image")),
+		sonde_source_image(event->stream->source,
+				   sonde_names_event_number(event, "image")),
 		event);
 }
 
@@ -383,8 +375,9 @@ static int take_compiled(struct sonde_names *names,
 			 const struct sonde_event *event)
 {
 	struct sonde_names_code_entry entry = {
-		.image = image_of(event->stream->source,
-				  sonde_names_event_number(event, "image")),
+		.image = sonde_source_image(event->stream->source,
+					    sonde_names_event_number(event,
+								     "image")),
 		.begin = sonde_names_event_number(event, "begin"),
 		.name = sonde_names_event_text(event, "name", &names->pool),
 		.module = sonde_names_event_text(event, "module", &names->pool),

@@ -5,7 +5,8 @@
 import { element } from "./paint.js";
 
 const MOST = 10;
-const NAMES = ["event", "cpu", "tid", "pid", "procname", "ppid", "cgroup", "time", "begin"];
+const NAMES = ["event", "cpu", "tid", "pid", "procname", "ppid", "prio", "nice", "policy", "cgroup", "container",
+  "pid_ns", "time", "begin"];
 
 /** What of the text before the caret is to be completed, and whether it is an event's name. */
 export function wordAt(before) {
