@@ -322,29 +322,32 @@ static char *join(struct sonde_given *const *list, uint32_t nr)
 	return text;
 }
 
-static int add_all(struct answer *answer, struct sonde_given *const *list,
-		   uint32_t nr, const struct sonde_desc *desc, uint32_t index)
+int sonde_filters_condition(struct sonde_filters *filters,
+			    const struct sonde_desc *desc,
+			    struct sonde_condition **ret_condition)
 {
-	struct sonde_condition *condition;
+	struct sonde_given *list[SONDE_COMMON_FILTERS_MAX + 1];
+	uint32_t nr = 0;
 	char why[300];
 	char *text;
 	int rc = 0;
 
+	*ret_condition = NULL;
+	list[nr] = given_by_rules(filters, desc);
+	nr += list[nr] != NULL;
+	for (uint32_t i = filters->config->nr_conditions; i < filters->nr; i++)
+		list[nr++] = &filters->given[i];
 	for (uint32_t i = 0; !rc && i < nr; i++)
-		rc = check_given(answer->filters, list[i], desc);
-	if (rc)
+		rc = check_given(filters, list[i], desc);
+	if (rc || !nr)
 		return rc;
 	text = join(list, nr);
 	if (!text)
 		return -ENOMEM;
 	rc = sonde_condition_new_for_process(desc, text, why, sizeof(why),
-					     &condition);
+					     ret_condition);
 	free(text);
-	if (rc)
-		return rc;
-	put_condition(answer, condition, index);
-	sonde_condition_free(condition);
-	return answer->rc;
+	return rc;
 }
 
 /* ---- values ---- */
@@ -471,18 +474,18 @@ static int add_event(struct answer *answer, const struct sonde_desc *desc,
 		     uint32_t index)
 {
 	struct sonde_filters *filters = answer->filters;
-	struct sonde_given *list[SONDE_COMMON_FILTERS_MAX + 1];
-	uint32_t nr = 0;
+	struct sonde_condition *condition;
 	int rc;
 
 	if (!is_event_meant(filters->config, desc))
 		return 0;
-	list[nr] = given_by_rules(filters, desc);
-	nr += list[nr] != NULL;
-	for (uint32_t i = filters->config->nr_conditions; i < filters->nr; i++)
-		list[nr++] = &filters->given[i];
 	put_entry_kind(answer, index, SONDE_FILTER_ALWAYS);
-	rc = nr ? add_all(answer, list, nr, desc, index) : 0;
+	rc = sonde_filters_condition(filters, desc, &condition);
+	if (!rc && condition) {
+		put_condition(answer, condition, index);
+		sonde_condition_free(condition);
+		rc = answer->rc;
+	}
 	if (!rc)
 		rc = add_numbers(answer, desc);
 	if (rc == -EINVAL) {

@@ -27,6 +27,7 @@
 
 #define SONDE_FILTERS_BYTES (16u << 20)
 
+struct sonde_condition; /* source/condition.h */
 struct sonde_filters;
 
 /* *ret_filters is NULL if there are no conditions. `config` is borrowed, and
@@ -40,6 +41,13 @@ int sonde_filters_new(const struct sonde_session_config *config,
 int sonde_filters_answer(struct sonde_filters *filters,
 			 struct sonde_arena_view *view,
 			 const struct sonde_filters_ask *ask, int *ret_fd);
+
+/* What must hold for the event to be recorded, all of it in one; *ret_condition is NULL
+ * if that is nothing. It is for sonde_condition_free(), and borrows `desc`. 0;
+ * -EINVAL: it doesn't fit the event, which is told in the summary; -ENOMEM. */
+int sonde_filters_condition(struct sonde_filters *filters,
+			    const struct sonde_desc *desc,
+			    struct sonde_condition **ret_condition);
 
 /* Notes about what no event had. */
 void sonde_filters_finish(struct sonde_filters *filters);
