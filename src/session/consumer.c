@@ -202,7 +202,7 @@ static int add_class(struct sonde_consumer *consumer,
 	const struct sonde_source_ops *ops = consumer->source->ops;
 	struct sonde_ctf_trace *trace = output->trace;
 	const struct sonde_consumer_config *config = &consumer->config;
-	uint32_t nr = ops->describe ? 0 : ops->nr_events(consumer->source);
+	uint32_t nr = ops->nr_events ? ops->nr_events(consumer->source) : 0;
 	int rc = sonde_ctf_trace_add_class(trace, config->class_id,
 					   config->header, comment);
 
@@ -915,7 +915,7 @@ int sonde_consumer_new(struct sonde_output *output, struct sonde_source *source,
 		return rc;
 	}
 	if (!config->is_trigger && !source->ops->is_state &&
-	    !source->ops->describe)
+	    source->ops->nr_events)
 		output->summary->nr_event_types +=
 			source->ops->nr_events(source);
 	*ret_consumer = consumer;
