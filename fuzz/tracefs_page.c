@@ -3,8 +3,8 @@
  * tracefs_page.c - fuzz source/tracefs/page.h and convert.h: a sub-buffer
  * as no kernel writes it.
  *
- * Input: a byte for the packet's size, a byte for the times' conversion and
- * whether files are named; the rest is the sub-buffer, which lies in memory of
+ * Input: a byte for the packet's size, a byte for the times' conversion, whether
+ * files are named, and whether event 3 is a mark; the rest is the sub-buffer, which lies in memory of
  * its own size but for the slack. Event 1 tells of an open, event 2 of a close,
  * of files that no process has.
  *
@@ -14,6 +14,9 @@
  */
 #include "fuzz.h"
 #include "source/tracefs/convert.h"
+#include "types/desc.h"
+
+#define MARKS 100u /* the id of the first kind */
 
 static const struct sonde_format_page layout = {
 	.commit_offset = 8,
@@ -56,6 +59,12 @@ static const struct sonde_convert_event events[2] = {
 	  .file_at = 12 },
 };
 
+static const struct sonde_source_marks wanted = { .wants = NULL };
+static struct sonde_tracefs_marks marks = { .wanted = &wanted,
+					    .type = 3,
+					    .text_at = 16,
+					    .first = MARKS };
+
 static void walk(const uint8_t *bytes, size_t size)
 {
 	const uint8_t *last = bytes + layout.data_offset;
@@ -73,6 +82,25 @@ static void walk(const uint8_t *bytes, size_t size)
 		FUZZ_CHECK(page.at == last && page.ts == record.ts);
 	}
 	FUZZ_CHECK(sonde_page_next(&page, &record) == rc);
+}
+
+/* What is behind a mark's payload. */
+static const uint8_t *pass_mark(uint32_t kind, const uint8_t *at,
+				const uint8_t *end)
+{
+	struct sonde_fields fields;
+	struct sonde_field_view field;
+
+	FUZZ_CHECK(kind < sonde_marks_nr(marks.table));
+	fields = sonde_desc_fields(sonde_marks_desc(marks.table, kind));
+	while (sonde_fields_next(&fields, &field)) {
+		at = field.kind != SONDE_TYPE_STRING ?
+			     at + 7 :
+			     memchr(at, 0, (size_t)(end - at));
+		FUZZ_CHECK(at && at < end);
+		at++;
+	}
+	return at;
 }
 
 /* Returns the number of records. */
@@ -103,6 +131,8 @@ static uint64_t check_packet(const struct sonde_convert_out *out)
 		at += 4;
 		if (id == 1) {
 			at += 4;
+		} else if (id >= MARKS) {
+			at = pass_mark(id - MARKS, at, out->packer.at);
 		} else {
 			FUZZ_CHECK(id == 2);
 			at = memchr(at, 0, (size_t)(out->packer.at - at));
@@ -165,6 +195,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (convert.opened)
 		room += SONDE_OPENED_PAYLOAD_BYTES;
 
+	if (!marks.table)
+		marks.table = sonde_marks_new(true);
+	FUZZ_CHECK(marks.table);
+	convert.marks = how & 4 ? &marks : NULL;
+	if (convert.marks)
+		room += SONDE_MARK_PAYLOAD_MAX;
 	convert.index[1] = 1;
 	convert.index[2] = 2;
 	convert.self[0] = 7;

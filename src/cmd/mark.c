@@ -2,52 +2,42 @@
 /*
  * mark.c - `sonde mark`: an event without a library, from a shell.
  *
- * The process becomes a program with one tracepoint: its description is built from
- * the words of the command line (types/build.h), libsonde is loaded, and the
- * recorder of the session is asked to let us in ("join" in docs/protocol.md);
- * where sonde record has started us, libsonde presents itself, as in any program.
- * So the event is stamped, counted and lost like all others.
+ * The words of the command line are a mark (source/marks/line.h). Where the session
+ * has a door, a file of the kernel's that lines are written to, it goes there by one
+ * system call, and nothing is left of us in the trace but the event. Else the process
+ * becomes a program with one tracepoint: libsonde is loaded, and the recorder of the
+ * session is asked to let us in ("join" in docs/protocol.md); where sonde record has
+ * started us, libsonde presents itself, as in any program. Either way it is the same
+ * event, stamped, counted and lost like all others.
  *
  * Without anybody who records it there is no event, and that is an error here: who
  * marks wants to find it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/number.h"
 #include "base/port.h"
-#include "base/text.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
 #include "ring/hello.h"
 #include "session/options.h"
-#include "types/build.h"
+#include "source/marks/line.h"
+#include "types/select.h"
 
-#define MARK_PROVIDER "mark"
-#define MARK_LINE     "line"
-
-struct value {
-	union {
-		uint64_t number;
-		double real;
-	};
-	const char *name;
-};
+#define OTHER_EVENTS "the session has other events (-e, --loglevel)"
 
 struct mark {
-	_Alignas(8) uint8_t room[SONDE_DESC_MAX];
-	struct sonde_build build;
-	struct value values[SONDE_FIELDS_MAX];
-	struct sonde_part parts[SONDE_FIELDS_MAX];
-	size_t nr;
+	struct sonde_marks_line mark;
 	bool has_stdin;
 	bool all_texts;
 	const char *session, *level_text; /* NULL: not given */
-	uint32_t level;
-	char provider[256];
-	const char *name;
+	int door;                         /* -1: there is none that is open */
+	_Alignas(8) uint8_t room[SONDE_DESC_MAX];
+	struct sonde_part parts[SONDE_FIELDS_MAX];
 	struct sonde_site site;
 	__typeof__(sonde_register) *enlist;
 	__typeof__(sonde_emit_parts) *emit;
@@ -70,123 +60,28 @@ static const struct sonde_option mark_options[] = {
 
 /* ---- what the event is ---- */
 
-/* -12, 7, or 0x2a. */
-static bool mark_is_integer(const char *text, uint32_t *ret_flags,
-			    uint64_t *ret_value)
-{
-	bool is_negative = *text == '-';
-	bool is_hex = !strncmp(text, "0x", 2);
-	const char *at = text + is_negative;
-	uint64_t max = is_negative ? (uint64_t)INT64_MAX + 1 : UINT64_MAX;
-
-	if (!sonde_number_take_prefixed(&at, max, ret_value) || *at)
-		return false;
-	*ret_flags = is_hex ? SONDE_FIELD_HEX :
-		     *ret_value > INT64_MAX && !is_negative ?
-			      0 :
-			      SONDE_FIELD_SIGNED;
-	if (is_negative)
-		*ret_value = 0 - *ret_value;
-	return true;
-}
-
-static bool mark_is_real(const char *text, double *ret_value)
-{
-	char *end;
-
-	/* Not what strtod() takes besides: words, blanks, 0x1p3. */
-	if (strspn(text, "+-.0123456789eE") != strlen(text) ||
-	    !strpbrk(text, "0123456789") || !strpbrk(text, ".eE"))
-		return false;
-	*ret_value = strtod(text, &end);
-	return !*end;
-}
-
-static void mark_add(struct mark *mark, const char *name, const char *text)
-{
-	struct value *value = &mark->values[mark->nr];
-	struct sonde_part *part = &mark->parts[mark->nr++];
-	uint32_t flags;
-
-	value->name = name;
-	*part = (struct sonde_part){ .data = value, .size = 8 };
-	if (!mark->all_texts && mark_is_integer(text, &flags, &value->number)) {
-		sonde_build_int(&mark->build, name, 64, flags);
-	} else if (!mark->all_texts && mark_is_real(text, &value->real)) {
-		sonde_build_float(&mark->build, name, 64);
-	} else {
-		sonde_build_string(&mark->build, name);
-		part->data = text;
-		part->size = (uint32_t)strlen(text);
-		part->flags = SONDE_PART_STRING;
-	}
-}
-
-static bool mark_has_field(const struct mark *mark, const char *name)
-{
-	for (size_t i = 0; i < mark->nr; i++)
-		if (!strcmp(mark->values[i].name, name))
-			return true;
-	return false;
-}
-
 static int mark_refuse(const char *word, const char *what)
 {
 	sonde_complain("mark: '%.100s' %s", word, what);
 	return SONDE_EXIT_USAGE;
 }
 
-/* FIELD=VALUE; the word is taken apart. */
-static int mark_field(struct mark *mark, char *word)
+/* The lines are a field of their own. */
+static int mark_add_line(struct mark *mark)
 {
-	char *equals = strchr(word, '=');
+	int rc = sonde_marks_add_text(&mark->mark, SONDE_MARK_TEXT, "");
 
-	if (!equals || !sonde_text_is_name(word, (size_t)(equals - word)))
-		return mark_refuse(word, "is no field: write NAME=VALUE");
-	if (mark->nr + mark->has_stdin >= SONDE_FIELDS_MAX)
-		return mark_refuse(word, "is one field too many");
-	*equals = '\0';
-	if (mark_has_field(mark, word))
-		return mark_refuse(word, "is the name of two fields");
-	mark_add(mark, word, equals + 1);
-	return 0;
-}
-
-/* PROVIDER:EVENT, or EVENT alone. */
-static int mark_name(struct mark *mark, const char *word)
-{
-	const char *colon = strchr(word, ':');
-	size_t size = colon ? (size_t)(colon - word) : 0;
-	const char *name = colon ? colon + 1 : word;
-
-	if ((colon && !sonde_text_is_name(word, size)) ||
-	    !sonde_text_is_name(name, strlen(name)) ||
-	    size >= sizeof(mark->provider))
-		return mark_refuse(word, "is no name of an event: write EVENT "
-					 "or PROVIDER:EVENT, of letters, "
-					 "digits and '_'");
-	if (colon)
-		(void)snprintf(mark->provider, sizeof(mark->provider), "%.*s",
-			       (int)size, word);
-	else
-		(void)strcpy(mark->provider, MARK_PROVIDER); /* it fits */
-	mark->name = name;
-	return 0;
-}
-
-static int mark_line_field(struct mark *mark)
-{
-	if (mark_has_field(mark, "text"))
-		return mark_refuse("text", "is the field that a line is in");
-	mark->all_texts = true;
-	mark_add(mark, "text", "");
-	return 0;
+	return rc == -EEXIST ? mark_refuse(SONDE_MARK_TEXT,
+					   "is the field that a line is in") :
+	       rc ? mark_refuse(SONDE_MARK_TEXT, "is one field too many") :
+		    0;
 }
 
 /* With --stdin the event's name may be left out. */
 static int mark_describe(struct mark *mark, char **words)
 {
 	bool is_named = *words && !strchr(*words, '=');
+	const char *wrong = NULL;
 	int rc;
 
 	if (!is_named && !mark->has_stdin) {
@@ -194,22 +89,94 @@ static int mark_describe(struct mark *mark, char **words)
 			       "its fields");
 		return SONDE_EXIT_USAGE;
 	}
-	rc = mark_name(mark, is_named ? *words++ : MARK_LINE);
-	if (!rc)
-		sonde_build_begin(&mark->build, mark->room, mark->provider,
-				  mark->name, (enum sonde_loglevel)mark->level);
-	for (; !rc && *words; words++)
-		rc = mark_field(mark, *words);
+	mark->mark.name = SONDE_MARK_LINE;
+	if (is_named)
+		wrong = sonde_marks_set_name(&mark->mark, *words);
+	for (words += is_named && !wrong; !wrong && *words; words += !wrong)
+		wrong = sonde_marks_add_field(&mark->mark, *words,
+					      mark->all_texts);
+	rc = wrong ? mark_refuse(*words, wrong) : 0;
 	if (!rc && mark->has_stdin)
-		rc = mark_line_field(mark);
-	if (rc || !sonde_build_end(&mark->build))
+		rc = mark_add_line(mark);
+	if (rc || !sonde_marks_describe(&mark->mark, false, mark->room))
 		return rc;
 	sonde_complain("mark: that is more than a description holds: use "
 		       "shorter names");
 	return SONDE_EXIT_USAGE;
 }
 
-/* ---- who records it ---- */
+static int mark_refuse_others(const struct mark *mark, const char *why)
+{
+	sonde_complain("mark: %s:%s is not recorded: %s", mark->mark.provider,
+		       mark->mark.name, why);
+	return 1;
+}
+
+/* ---- by the door ---- */
+
+/* Whether the session, whose status it is, records such an event. */
+static bool mark_is_selected(const struct mark *mark,
+			     const struct sonde_session_document *status)
+{
+	size_t nr = sonde_session_document_nr(status, "rules");
+	char rules[SONDE_RULES_MAX] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const char *rule =
+			sonde_session_document_word(status, "rules", i);
+		size_t size = rule ? strlen(rule) + 1 : 0;
+
+		if (size >= sizeof(rules) - used)
+			return false;
+		memcpy(rules + used, rule ? rule : "", size);
+		used += size;
+	}
+	return sonde_select(
+		rules, used,
+		(uint32_t)sonde_session_document_number(status, "loglevel"),
+		mark->mark.provider, mark->mark.name, mark->mark.level);
+}
+
+/* The door of the session that is named, or of what has started us; -1: there is none,
+ * or not for this user. 0 or an exit status. */
+static int mark_open_door(struct mark *mark)
+{
+	const struct sonde_session_ask ask = { .what = SONDE_ASK_STATUS };
+	struct sonde_session_document *status = NULL;
+	const char *path = secure_getenv(SONDE_MARK_ENV);
+	struct sonde_rundir home;
+	int rc = 0;
+
+	mark->door = -1;
+	if (mark->session) {
+		rc = sonde_command_home(&home);
+		if (rc)
+			return rc;
+		rc = sonde_command_ask(&home, mark->session, &ask, &status);
+		sonde_rundir_close(&home);
+		path = rc ? NULL : sonde_session_document_text(status, "mark");
+		if (path && !mark_is_selected(mark, status))
+			rc = mark_refuse_others(mark, OTHER_EVENTS);
+	}
+	if (!rc && path && *path)
+		mark->door = open(path, O_WRONLY | O_CLOEXEC);
+	sonde_session_document_free(status);
+	return rc;
+}
+
+/* Whether the line is with the kernel; one that is too long isn't, and errno says what
+ * else was wrong. */
+static bool mark_write(const struct mark *mark)
+{
+	char line[SONDE_MARK_DOOR_MAX + 1];
+	size_t size = sonde_marks_write(&mark->mark, line, sizeof(line));
+
+	errno = EMSGSIZE;
+	return size && write(mark->door, line, size) == (ssize_t)size;
+}
+
+/* ---- by libsonde ---- */
 
 static int mark_load(struct mark *mark)
 {
@@ -238,6 +205,22 @@ static int mark_join(const char *session)
 		sonde_session_document_free(answer);
 	sonde_rundir_close(&home);
 	return rc;
+}
+
+static void mark_make_parts(struct mark *mark)
+{
+	for (uint32_t i = 0; i < mark->mark.nr; i++) {
+		const struct sonde_marks_field *field = &mark->mark.fields[i];
+		struct sonde_part *part = &mark->parts[i];
+
+		*part = (struct sonde_part){ .data = &field->number,
+					     .size = 8 };
+		if (field->kind != SONDE_MARK_STRING)
+			continue;
+		part->data = field->text;
+		part->size = (uint32_t)strlen(field->text);
+		part->flags = SONDE_PART_STRING;
+	}
 }
 
 static uint32_t mark_state(const struct mark *mark)
@@ -270,68 +253,82 @@ static int mark_find_recorder(struct mark *mark, const char *session)
 		rc = mark_join(session);
 	if (rc || mark_state(mark))
 		return rc;
-	sonde_complain("mark: %s:%s is not recorded: %s", mark->provider,
-		       mark->name,
-		       session ? "the session has other events (-e, "
-				 "--loglevel)" :
-				 "what has started us has ended, or records "
-				 "other events (-e, --loglevel)");
-	return 1;
+	return mark_refuse_others(
+		mark, session ? OTHER_EVENTS :
+				"what has started us has ended, or records "
+				"other events (-e, --loglevel)");
 }
 
 /* ---- the event ---- */
 
+/* 0, when it is with who records it, or an exit status. */
+static int mark_emit(struct mark *mark)
+{
+	int rc = 0;
+
+	if (mark->door >= 0 && mark_write(mark))
+		return 0;
+	if (mark->door >= 0 && errno == EBADF) {
+		sonde_complain("mark: the kernel's buffer is full, or the "
+			       "session ends: the event is lost, and counted");
+		return 1;
+	}
+	if (!mark->emit)
+		rc = mark_find_recorder(mark, mark->session);
+	if (rc)
+		return rc;
+	mark_make_parts(mark);
+	mark->emit(mark_state(mark), mark->parts, mark->mark.nr);
+	return 0;
+}
+
 static int mark_lines(struct mark *mark)
 {
-	struct sonde_part *part = &mark->parts[mark->nr - 1];
+	struct sonde_marks_field *field = &mark->mark.fields[mark->mark.nr - 1];
 	uint64_t nr_missed = 0;
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
+	int rc = mark->door < 0 ? mark_find_recorder(mark, mark->session) : 0;
 
-	while ((n = getline(&line, &room, stdin)) > 0) {
-		uint32_t state = mark_state(mark);
-
+	while (!rc && (n = getline(&line, &room, stdin)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = '\0';
-		part->data = line;
-		part->size = (uint32_t)strlen(line);
-		if (state)
-			mark->emit(state, mark->parts, mark->nr);
-		else
+		field->text = line;
+		if (mark->door < 0 && !mark_state(mark))
 			nr_missed++;
+		else
+			rc = mark_emit(mark);
 	}
 	free(line);
 	if (nr_missed)
 		sonde_complain("mark: the session ended; %llu lines came "
 			       "afterwards",
 			       (unsigned long long)nr_missed);
-	return nr_missed || ferror(stdin);
+	return rc ? rc : nr_missed || ferror(stdin);
 }
 
 static int run(int argc, char **argv)
 {
-	static struct mark mark = { .level = SONDE_INFO };
-	int rc =
-		sonde_option_take(&sonde_command_mark, argc, argv, &mark, NULL);
+	static struct mark mark;
+	int rc;
 
+	sonde_marks_begin(&mark.mark);
+	rc = sonde_option_take(&sonde_command_mark, argc, argv, &mark, NULL);
 	if (rc >= 0)
 		return rc;
 	if (mark.level_text &&
-	    sonde_parse_loglevel(mark.level_text, &mark.level)) {
+	    sonde_parse_loglevel(mark.level_text, &mark.mark.level)) {
 		sonde_complain("mark: --loglevel: not a level; use emerg ... "
 			       "debug, or 0 to 14");
 		return SONDE_EXIT_USAGE;
 	}
 	rc = mark_describe(&mark, argv + optind);
 	if (!rc)
-		rc = mark_find_recorder(&mark, mark.session);
-	if (rc)
-		return rc;
-	if (mark.has_stdin)
-		return mark_lines(&mark);
-	mark.emit(mark_state(&mark), mark.parts, mark.nr);
-	return 0;
+		rc = mark_open_door(&mark);
+	if (!rc)
+		rc = mark.has_stdin ? mark_lines(&mark) : mark_emit(&mark);
+	return rc;
 }
 
 const struct sonde_command sonde_command_mark = {

@@ -18,6 +18,8 @@
 #include "base/number.h"
 
 #define SONDE_SESSION_ENV "SONDE_SESSION"
+/* A file that marks can be written to (docs/marks.md), where there is one. */
+#define SONDE_MARK_ENV "SONDE_MARK"
 /* A directory for the arena's file, which is memory without it. */
 #define SONDE_ARENA_ENV "SONDE_ARENA"
 /* Milliseconds, in decimal: for where a recorder that lives may take longer

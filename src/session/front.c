@@ -50,8 +50,9 @@ struct front {
 	int signal_fd;
 	pid_t program; /* 0: none, only the machine is recorded */
 	bool has_kernel;
-	uint32_t nr_stops; /* signals that ask us to end */
-	int early_stop;    /* one that came before the recording ran; or 0 */
+	char door[SONDE_RECORDER_DOOR]; /* where marks can be written; or "" */
+	uint32_t nr_stops;              /* signals that ask us to end */
+	int early_stop; /* one that came before the recording ran; or 0 */
 	bool recorder_died;
 	bool told;
 	bool finishing;
@@ -288,6 +289,7 @@ static int await_ready(struct front *front)
 	ready.text[sizeof(ready.text) - 1] = '\0';
 	ready.kernel_text[sizeof(ready.kernel_text) - 1] = '\0';
 	front->has_kernel = ready.has_kernel;
+	memcpy(front->door, ready.door, sizeof(ready.door) - 1);
 	if (ready.error) {
 		front->result->wrong_rules =
 			sonde_child_explain(&ready, front->result->failed,
@@ -426,6 +428,7 @@ static int start_program(struct front *front)
 		.argv = config->program,
 		.path = config->program_path,
 		.session = front->child.name,
+		.door = *front->door ? front->door : NULL,
 		.preload = preload_for(config),
 		.hooks = config->hooks,
 		.sigmask = &front->old_mask,

@@ -134,6 +134,7 @@ static int open_until(struct sonde_session_kernel *kernel,
 	ours.nr_probes = 0;
 	ours.sample_hz = 0;
 	ours.stack_frames = 0;
+	ours.marks = NULL;
 	ours.mode = SONDE_DISCARD;
 	ours.memory_bytes = UNTIL_BYTES;
 	ours.subbuf_bytes = 0;
@@ -176,6 +177,7 @@ static void describe_config(const struct sonde_session_kernel_setup *setup,
 		.variables = config->variables,
 		.sample_hz = config->sample_hz,
 		.stack_frames = setup->config->stacks_depth,
+		.marks = setup->marks,
 	};
 	/* Others may have our numbers there: nobody is left out. */
 	if (!config->self && sonde_source_knows_pids())
@@ -285,6 +287,19 @@ int sonde_session_kernel_open(const struct sonde_session_kernel_setup *setup,
 	note_lacks(kernel);
 	*ret_kernel = kernel;
 	return 0;
+}
+
+const char *sonde_session_kernel_door(const struct sonde_session_kernel *kernel)
+{
+	const char *door = NULL;
+
+	for (uint32_t i = 0; !door && i < kernel->set.nr; i++) {
+		const struct sonde_source *source = kernel->set.sources[i];
+
+		if (source->ops->door)
+			door = source->ops->door(source);
+	}
+	return door;
 }
 
 /* ---- the trace ---- */

@@ -34,6 +34,8 @@ struct sonde_session_kernel_setup {
 	uint64_t number; /* a random one, of the session */
 	pid_t self[2];
 	struct sonde_summary *summary; /* borrowed */
+	/* Marks are taken, if a source can; borrowed. NULL: they aren't. */
+	const struct sonde_source_marks *marks;
 };
 
 /*
@@ -47,6 +49,10 @@ int sonde_session_kernel_open(const struct sonde_session_kernel_setup *setup,
 /* Of a recording with kernel events: names in its directory. */
 #define SONDE_TRACE_KERNEL "kernel"
 #define SONDE_TRACE_USER   "user"
+
+/* The file that marks can be written to (source/source.h); NULL: there is none. */
+const char *
+sonde_session_kernel_door(const struct sonde_session_kernel *kernel);
 
 /* Makes the directory for the trace in `dir`, and the trace, of any session that
  * has what this one has. 0 or -errno. */

@@ -192,9 +192,10 @@ int sonde_launch_open_helper(const struct sonde_launch_helper *helper,
  * said is. */
 static bool is_ours(const char *entry)
 {
-	static const char *const names[] = { SONDE_SESSION_ENV "=",
-					     "LD_PRELOAD=", "SONDE_HOOKS=",
-					     SONDE_SECCOMP_ENV "=" };
+	static const char *const names[] = {
+		SONDE_SESSION_ENV "=", SONDE_MARK_ENV "=",
+		"LD_PRELOAD=", "SONDE_HOOKS=", SONDE_SECCOMP_ENV "="
+	};
 
 	if (!strcmp(entry, SONDE_SECCOMP_ENV "=allow"))
 		return false;
@@ -229,7 +230,7 @@ static char **make_environment(const struct sonde_launch *launch)
 
 	while (environ && environ[nr])
 		nr++;
-	entries = calloc(nr + 5, sizeof(*entries));
+	entries = calloc(nr + 6, sizeof(*entries));
 	if (!entries)
 		return NULL;
 	nr = 0;
@@ -238,6 +239,9 @@ static char **make_environment(const struct sonde_launch *launch)
 			entries[nr++] = *v;
 	if (asprintf(&entries[nr++], SONDE_SESSION_ENV "=%s", launch->session) <
 	    0)
+		return NULL;
+	if (launch->door &&
+	    asprintf(&entries[nr++], SONDE_MARK_ENV "=%s", launch->door) < 0)
 		return NULL;
 	if (launch->preload || launch_variable("LD_PRELOAD")) {
 		entries[nr] = preload_entry(launch);

@@ -5,8 +5,8 @@
  * The program is looked for before anything else is made, so that a mistyped
  * name leaves nothing behind; what only exec can find out comes back over a
  * pipe that exec closes. The child gets the signal mask and dispositions the
- * front had when it started, the session's name in the environment and, if
- * asked for, our helper library in front of LD_PRELOAD.
+ * front had when it started, the session's name in the environment, the file that
+ * marks can be written to, if there is one, and, if asked for, our helper library in front of LD_PRELOAD.
  */
 #ifndef SESSION_LAUNCH_H
 #define SESSION_LAUNCH_H
@@ -21,6 +21,7 @@ struct sonde_launch {
 	char *const *argv;
 	const char *path;        /* of the program */
 	const char *session;     /* the rendezvous's path */
+	const char *door;        /* where it can write marks; or NULL */
 	const char *preload;     /* path of the helper, or NULL */
 	const char *hooks;       /* what it is to trace: "malloc,locks" */
 	const sigset_t *sigmask; /* the program's */

@@ -451,12 +451,17 @@ static int open_kernel(struct sonde_recorder *r,
 		.number = config->number,
 		.self = { config->front, getpid() },
 		.summary = &r->summary,
+		.marks = sonde_session_marks_wants(r->marks),
 	};
 	struct sonde_source_error error = { "" };
+	const char *door;
 	int rc = sonde_session_kernel_open(&setup, &error, &r->kernel);
 
 	if (rc)
 		return lack_kernel(r, rc, error.text, ready);
+	door = sonde_session_kernel_door(r->kernel);
+	if (door && strlen(door) < sizeof(ready->door))
+		(void)strcpy(ready->door, door); /* it fits */
 	ready->has_kernel = true;
 	return 0;
 }
@@ -508,6 +513,10 @@ static int open_session(struct sonde_recorder *r,
 	r->session = sonde_session_new(&setup);
 	if (!r->session)
 		return fail(ready, -ENOMEM, "a session", "");
+	/* Without memory there is no door. What is counted are no marks. */
+	if (config->session->kernel.rules &&
+	    !sonde_session_counts(config->session))
+		r->marks = sonde_session_marks_new();
 	if (config->session->kernel.rules)
 		rc = open_kernel(r, ready);
 	if (rc)
@@ -681,6 +690,8 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 	rc = sonde_filters_new(config, &r->summary, &r->filters);
 	if (rc)
 		return fail(ready, rc, "conditions", "");
+	if (r->marks)
+		sonde_session_marks_bind(r->marks, r->session, r->filters);
 	if (sonde_session_counts(config))
 		config->board->began_ns = sonde_monotonic_ns();
 	else
@@ -760,9 +771,10 @@ static void free_recorder(struct sonde_recorder *r)
 	sonde_watch_free(r->watch);
 	sonde_attach_free(r->attach);
 	sonde_census_free(r->census);
-	sonde_filters_free(r->filters);
 	(void)sonde_session_free(r->session); /* nothing was recorded */
 	sonde_session_kernel_close(r->kernel);
+	sonde_session_marks_free(r->marks);
+	sonde_filters_free(r->filters);
 	if (r->epoll_fd >= 0)
 		(void)close(r->epoll_fd);
 	if (r->spare_fd >= 0)

@@ -100,12 +100,16 @@ struct sonde_recorder_config {
 /* A source's words, with some of ours. */
 #define SONDE_RECORDER_TEXT (SONDE_SOURCE_TEXT + 80)
 
+/* Bytes of a door's path; one that is longer is nobody's to know. */
+#define SONDE_RECORDER_DOOR 160
+
 struct sonde_recorder_ready {
 	int32_t error; /* 0 or -errno */
 	bool has_kernel;
 	bool is_whole;        /* `text` says all of it */
 	uint32_t nr_attached; /* processes that ran already */
 	char text[240];       /* what failed, if error; or what to tell */
+	char door[SONDE_RECORDER_DOOR]; /* where marks can be written; or "" */
 	/* why kernel events can't be had, or "" */
 	char kernel_text[SONDE_RECORDER_TEXT];
 };

@@ -166,6 +166,9 @@ static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
 		sonde_session_put_rules(json, "functions", r->functions);
 	sonde_json_put_unsigned(json, "loglevel", r->setup.loglevel);
 	sonde_json_put_text(json, "directory", r->config->directory);
+	if (r->kernel && sonde_session_kernel_door(r->kernel))
+		sonde_json_put_text(json, "mark",
+				    sonde_session_kernel_door(r->kernel));
 	if (named->earlier)
 		sonde_json_put_text(json, "earlier", named->earlier);
 	sonde_json_put_text(json, "cwd", named->cwd);

@@ -33,6 +33,7 @@
 #include "session/holder.h"
 #include "session/kernel.h"
 #include "session/mappings.h"
+#include "session/marks.h"
 #include "session/pace.h"
 #include "session/protocol.h"
 #include "session/recorder.h"
@@ -105,6 +106,7 @@ struct sonde_recorder {
 	struct sonde_pace pace;
 	struct sonde_census *census;         /* NULL: none is taken */
 	struct sonde_session_kernel *kernel; /* NULL: no kernel events */
+	struct sonde_session_marks *marks;   /* of the kernel's door; or NULL */
 	struct sonde_watch *watch;           /* NULL: there is no program */
 	uint64_t next_watch_ns;
 	struct sonde_attach *attach; /* NULL: nobody is looked for */

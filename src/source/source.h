@@ -73,6 +73,15 @@ enum sonde_source_scope {
 };
 
 struct sonde_callstacks_store; /* source/callstacks.h */
+struct sonde_marks_taken;      /* source/marks/table.h */
+
+/* Marks that programs write to a source's door. */
+struct sonde_source_marks {
+	/* Whether it is recorded; NULL: each is. */
+	bool (*wants)(void *ctx, const struct sonde_marks_taken *mark,
+		      uint32_t tid, uint32_t cpu);
+	void *ctx;
+};
 
 struct sonde_source_config {
 	struct sonde_source_rules *rules; /* borrowed while open */
@@ -106,6 +115,8 @@ struct sonde_source_config {
 	 * choose.c's; NULL: none. "bpf" alone can have them. */
 	uint32_t stack_frames;
 	struct sonde_callstacks_store *stacks;
+	/* Marks are taken; borrowed until close. NULL: there is no door. */
+	const struct sonde_source_marks *marks;
 	/* Events another source delivers already; by the kernel's names. NULL:
 	 * none. */
 	bool (*is_taken)(void *ctx, const char *group, const char *name);
@@ -221,12 +232,12 @@ struct sonde_source_ops {
 
 	/* Known from open to close. The description's provider is the kernel's
 	 * group; its name is what the trace says, which is LTTng's
-	 * (source/names.h). */
+	 * (source/names.h). NULL: there are none such. */
 	uint32_t (*nr_events)(const struct sonde_source *source);
 	const struct sonde_desc *(*event)(const struct sonde_source *source,
 					  uint32_t index);
-	/* In place of these two, if events come while it records: tells `known`
-	 * of those that have an id by now. 0, or the first error: add()'s, or
+	/* If events come while it records: tells `known` of those, besides the
+	 * ones above, that have an id by now. 0, or the first error: add()'s, or
 	 * -EPROTO. */
 	int (*describe)(struct sonde_source *source,
 			struct sonde_source_known *known);
@@ -235,6 +246,10 @@ struct sonde_source_ops {
 	 * has none of the kernel's. */
 	bool (*has)(const struct sonde_source *source, const char *group,
 		    const char *name);
+
+	/* The path of a file: a line that is written to it, by one call, is a mark
+	 * (marks/line.h). Borrowed. NULL, or it returns NULL: it has none. */
+	const char *(*door)(const struct sonde_source *source);
 
 	uint32_t (*nr_streams)(const struct sonde_source *source);
 	void (*stream)(const struct sonde_source *source, uint32_t index,

@@ -8,17 +8,10 @@ import json
 import subprocess
 
 from home import Home, check_sum
+from marked import RECORDED, VALUES
 from obedient import TIMEOUT, Program, program
 from sonde import SONDE, Trace, check, install, record_ok, require, run
 from harness import check_equal, main, test
-
-VALUES = ("job:done", "n=-7", "big=18446744073709551615", "least=-9223372036854775808",
-          "mask=0xff", "part=2.5", "small=1e-3", "who=Ada Lovelace", "empty=",
-          "equals=a=b", "odd=1.2.3", "more=18446744073709551616")
-RECORDED = {"n": -7, "big": 2**64 - 1, "least": -2**63, "mask": 255,
-            "part": 2.5, "small": 0.001, "who": "Ada Lovelace", "empty": "",
-            "equals": "a=b", "odd": "1.2.3", "more": "18446744073709551616"}
-
 
 def marks(trace, provider="mark"):
     return [(e.name, dict(e)) for e in trace.events()

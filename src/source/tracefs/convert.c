@@ -33,15 +33,20 @@ void sonde_convert_out_reset(struct sonde_convert_out *out)
 	out->packer.at = out->start;
 }
 
+static uint16_t convert_type_of(const struct sonde_page_record *record)
+{
+	uint16_t type;
+
+	memcpy(&type, record->data + TYPE_OFFSET, sizeof(type));
+	return type;
+}
+
 static const struct sonde_convert_event *
 event_of(const struct sonde_convert *convert,
 	 const struct sonde_page_record *record)
 {
-	uint16_t type;
-	uint16_t index;
+	uint16_t index = convert->index[convert_type_of(record)];
 
-	memcpy(&type, record->data + TYPE_OFFSET, sizeof(type));
-	index = convert->index[type];
 	return index ? &convert->events[index - 1] : NULL;
 }
 
@@ -65,6 +70,16 @@ static void follow(struct sonde_convert_out *out, const uint8_t *payload,
 	out->next = UINT64_C(1) + next;
 }
 
+static uint8_t *convert_head(struct sonde_convert_out *out, uint16_t id,
+			     uint64_t ts, uint32_t tid)
+{
+	if (out->packer.at == out->start) {
+		out->ts_begin = ts < out->ts_last ? out->ts_last : ts;
+		sonde_packer_open(&out->packer, out->ts_begin);
+	}
+	return sonde_packer_head(&out->packer, id, ts, tid);
+}
+
 /* There is room for it. -EPROTO if it is shorter than its format says. */
 static int put(const struct sonde_convert_event *event, uint64_t ts,
 	       uint32_t tid, const struct sonde_page_record *record,
@@ -74,11 +89,7 @@ static int put(const struct sonde_convert_event *event, uint64_t ts,
 	uint8_t *payload;
 	uint8_t *end;
 
-	if (out->packer.at == out->start) {
-		out->ts_begin = ts < out->ts_last ? out->ts_last : ts;
-		sonde_packer_open(&out->packer, out->ts_begin);
-	}
-	payload = sonde_packer_head(&out->packer, event->id, ts, tid);
+	payload = convert_head(out, event->id, ts, tid);
 	end = sonde_tracefs_plan_run(event->plan, record->data, record->size,
 				     payload);
 	if (!end ||
@@ -167,6 +178,28 @@ static void name_file(const struct sonde_convert *convert,
 	out->packer.at = payload + size;
 }
 
+/* ---- marks ---- */
+
+/* There is room for it. 0 or -EPROTO. */
+static int convert_mark(struct sonde_tracefs_marks *marks, uint64_t ts,
+			uint32_t tid, const struct sonde_page_record *record,
+			struct sonde_convert_out *out)
+{
+	struct sonde_marks_taken taken;
+	uint8_t *payload;
+	int rc = sonde_tracefs_marks_take(marks, record, tid, out->cpu, &taken);
+
+	out->too_large += rc == -ENOMEM;
+	if (rc <= 0)
+		return rc == -ENOMEM ? 0 : rc;
+	payload = convert_head(out, (uint16_t)(marks->first + taken.kind), ts,
+			       tid);
+	memcpy(payload, taken.payload, taken.size);
+	out->packer.at = payload + taken.size;
+	out->ts_last = out->packer.last;
+	return 0;
+}
+
 /* ---- records ---- */
 
 static bool may_name(const struct sonde_convert *convert,
@@ -175,13 +208,18 @@ static bool may_name(const struct sonde_convert *convert,
 	return convert->opened && event->file == SONDE_CONVERT_OPENED;
 }
 
-/* Most bytes of payloads that come of a record, another's head included. */
+/* Most bytes of payloads that come of a record, another's head included; a mark's if
+ * it is no event's. */
 static size_t most_of(const struct sonde_convert *convert,
 		      const struct sonde_convert_event *event,
 		      const struct sonde_page_record *record)
 {
-	size_t most = sonde_tracefs_plan_most(event->plan, record->size);
+	size_t most =
+		event ? sonde_tracefs_plan_most(event->plan, record->size) :
+			SONDE_MARK_PAYLOAD_MAX;
 
+	if (!event)
+		return most;
 	if (may_name(convert, event))
 		most += SONDE_PACKER_HEAD_MAX + SONDE_OPENED_PAYLOAD_BYTES;
 	return most;
@@ -202,10 +240,12 @@ static int take(const struct sonde_convert *convert,
 	if (record->size < COMMON_SIZE)
 		return -EPROTO;
 	event = event_of(convert, record);
-	if (!event)
+	if (!event &&
+	    !sonde_tracefs_marks_has(convert->marks, convert_type_of(record)))
 		return 0;
 	tid = tid_of(record);
-	if (tid && (tid == convert->self[0] || tid == convert->self[1]) &&
+	if (event && tid &&
+	    (tid == convert->self[0] || tid == convert->self[1]) &&
 	    !event->is_for_all)
 		return 0;
 	if (!sonde_packer_fits(&out->packer, most_of(convert, event, record))) {
@@ -218,6 +258,8 @@ static int take(const struct sonde_convert *convert,
 	 * back. */
 	time = convert->timing ? sonde_timing_at(convert->timing, record->ts) :
 				 record->ts;
+	if (!event)
+		return convert_mark(convert->marks, time, tid, record, out);
 	rc = put(event, time, tid, record, out);
 	if (out->packer.nr != nr && may_name(convert, event))
 		name_file(convert, event, page, record, out);

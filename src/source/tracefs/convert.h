@@ -25,6 +25,7 @@
 #include "source/condition.h"
 #include "source/packer.h"
 #include "source/timing.h"
+#include "source/tracefs/marks.h"
 #include "source/tracefs/open_files.h"
 #include "source/tracefs/page.h"
 #include "source/tracefs/plan.h"
@@ -58,17 +59,18 @@ struct sonde_convert {
 	uint32_t self[2];                  /* 0: nobody */
 	const struct sonde_timing *timing; /* to the session's clock; or NULL */
 	struct sonde_open_files *opened;   /* names files; or NULL */
+	struct sonde_tracefs_marks *marks; /* what programs say; or NULL */
 };
 
 struct sonde_convert_out {
 	struct sonde_packer packer;
 	uint8_t *start;
-	uint64_t ts_begin; /* of the first record, if there is one */
-	uint64_t ts_last;  /* of the last record ever */
-	uint64_t seen;     /* records, wanted or not */
-	uint64_t too_large;
-	uint64_t unseen; /* switches that the one before doesn't lead to */
-	uint64_t next;   /* 1 + the tid that was switched to; 0: unknown */
+	uint64_t ts_begin;  /* of the first record, if there is one */
+	uint64_t ts_last;   /* of the last record ever */
+	uint64_t seen;      /* records, wanted or not */
+	uint64_t too_large; /* or there was no memory for it */
+	uint64_t unseen;    /* switches that the one before doesn't lead to */
+	uint64_t next;      /* 1 + the tid that was switched to; 0: unknown */
 	uint32_t cpu;
 };
 

@@ -9,6 +9,7 @@
  *	page.c		records of a sub-buffer
  *	convert.c	sub-buffers into our records
  *	open_files.c	names of files that are opened
+ *	marks.c		what programs write to the instance
  *	stream.c	a CPU's sub-buffers, packets, accounts
  *	../timing.c	from the kernel's clock to the session's, if they differ
  *
@@ -75,7 +76,8 @@ struct tracefs {
 	struct sonde_convert_event *events;
 	bool has_opened;
 	struct sonde_open_files opened;
-	bool is_converting; /* clocks differ */
+	struct sonde_tracefs_marks marks; /* convert.marks, or not used */
+	bool is_converting;               /* clocks differ */
 	struct sonde_pair first_pair;
 	struct sonde_timing timing;
 	struct sonde_format_page layout;
@@ -200,6 +202,46 @@ static void prepare_names(struct tracefs *tracefs)
 	}
 	tracefs->opened.id = (uint16_t)id;
 	tracefs->convert.opened = &tracefs->opened;
+}
+
+/* ---- marks ---- */
+
+/* Where they can't be had there is no door, and that is all. */
+static void prepare_marks(struct tracefs *tracefs)
+{
+	if (!tracefs->config.marks ||
+	    sonde_tracefs_marks_init(
+		    &tracefs->marks, tracefs->root, tracefs->instance.name,
+		    SONDE_SOURCE_FIRST_ID + tracefs->catalog.nr +
+			    tracefs->has_opened))
+		return;
+	tracefs->marks.wanted = tracefs->config.marks;
+	tracefs->convert.marks = &tracefs->marks;
+	/* Somebody may have switched them off for all instances to come. */
+	(void)sonde_tracefs_write(tracefs->instance.fd, "trace_options",
+				  "markers");
+}
+
+static const char *tracefs_door(const struct sonde_source *source)
+{
+	const struct tracefs *tracefs = const_tracefs_of(source);
+
+	return tracefs->convert.marks ? tracefs->marks.door : NULL;
+}
+
+/* Those that came after the last call. */
+static int tracefs_describe(struct sonde_source *source,
+			    struct sonde_source_known *known)
+{
+	const struct sonde_tracefs_marks *marks =
+		tracefs_of(source)->convert.marks;
+	int rc = 0;
+
+	for (; marks && !rc && known->nr < sonde_marks_nr(marks->table);
+	     known->nr += !rc)
+		rc = known->add(known->ctx, marks->first + known->nr,
+				sonde_marks_desc(marks->table, known->nr));
+	return rc;
 }
 
 /* ---- opening ---- */
@@ -446,6 +488,8 @@ static int set_up(struct tracefs *tracefs, struct sonde_source_error *error)
 		rc = sonde_source_fail(error, -ENOMEM, "tracefs: no memory");
 	if (!rc)
 		prepare_names(tracefs);
+	if (!rc)
+		prepare_marks(tracefs);
 	if (!rc && tracefs->is_converting)
 		sonde_pair_measure(tracefs->config.now, CLOCK_MONOTONIC_RAW,
 				   &tracefs->first_pair);
@@ -469,6 +513,7 @@ static void tracefs_close(struct sonde_source *source)
 		sonde_tracefs_probes_remove(tracefs->root, &tracefs->probes);
 	if (tracefs->has_opened)
 		sonde_open_files_fini(&tracefs->opened);
+	sonde_tracefs_marks_fini(&tracefs->marks);
 	sonde_catalog_fini(&tracefs->catalog);
 	free(tracefs->streams);
 	free(tracefs->events);
@@ -679,7 +724,8 @@ static void tracefs_counts(struct sonde_source *source, uint32_t stream,
 	sonde_tracefs_stream_count(&tracefs_of(source)->streams[stream],
 				   ret_counts);
 	/* How many of them are wanted, only reading tells. */
-	if (source->loses_unwanted)
+	if (source->loses_unwanted ||
+	    const_tracefs_of(source)->marks.has_unwanted)
 		ret_counts->committed = 0;
 }
 
@@ -714,6 +760,8 @@ const struct sonde_source_ops sonde_source_tracefs = {
 	.open = tracefs_open,
 	.nr_events = tracefs_nr_events,
 	.event = tracefs_event,
+	.describe = tracefs_describe,
+	.door = tracefs_door,
 	.nr_streams = tracefs_nr_streams,
 	.stream = tracefs_stream,
 	.start = tracefs_start,
