@@ -393,6 +393,37 @@ def rows_do_what_the_events_say_at_any_instant():
 
 
 @test
+def columns_of_events_are_what_print_says_of_them():
+    trace = handmade()
+    printed = [json.loads(line) for line in run(
+        SONDE, "print", "--json", "--fields", "a,text,a / 2.0,cpu,event",
+        trace).stdout.splitlines()]
+    wanted = [[None, *(value if value is None else str(value)
+                       for value in event.values()), None, event["event"]]
+              for event in printed]
+    for event in wanted:
+        event[3] = f"{float(event[3]):g}"
+        del event[4:6]  # our own words, of which the server says nothing
+    with view(trace) as server:
+        got = server.ask("events", n=2000,
+                         columns="time, a,text ,a / 2.0,thread, $event")
+        for event in got["events"]:
+            event["columns"][3] = f"{float(event['columns'][3]):g}"
+        check_equal(got["columns"],
+                    ["time", "a", "text", "a / 2.0", "thread", "$event"],
+                    "heads")
+        check_equal([event["columns"] for event in got["events"]], wanted,
+                    "values")
+        check(any(event[2] for event in wanted), "no text")
+        check("columns" not in server.ask("events", n=1), "unasked")
+        for columns, at in (("a,,text", 3), ("a, nonsense", 4), ("a, text +", 10),
+                            (",".join(["a"] * 17), 33)):
+            status, why = server.refused("events", columns=columns)
+            check_equal((status, why["at"]), (400, at), f"{columns}: {why}")
+            check(why["error"].startswith("columns: "), f"{why}")
+
+
+@test
 def events_are_of_the_thread_that_ran():
     machine = Machine(25, 600)
     trace = machine.write()

@@ -317,6 +317,35 @@ real("two selections are compared", PROGRAM, async (page) => {
   await until(page, () => document.querySelectorAll("#compare-tables tbody tr").length);
 });
 
+real("columns of the list are chosen, and are in the address", KERNEL_USER, async (page) => {
+  const wanted = printed(KERNEL_USER).slice(0, 8)
+    .map(({ event, payload }) => `${payload.n ?? ""}|${event}|${payload.next_comm ?? ""}`);
+  const shown = () => page.evaluate(() => [...document.querySelectorAll("#list .row")].slice(0, 8)
+    .map((line) => [...line.children].map((cell) => cell.textContent).join("|")));
+  const heads = () => page.evaluate(() => [...document.querySelectorAll("#events .head span")]
+    .map((head) => head.textContent));
+  equal(await heads(), ["Time", "CPU", "Thread", "Event", "Fields"], "the usual ones");
+  await page.fill("#columns", "n, event, next_c");
+  await page.press("#columns", "Tab");
+  equal(await page.inputValue("#columns"), "n, event, next_comm", "a field's name is offered");
+  await until(page, () => document.querySelectorAll("#events .head span").length === 3);
+  equal(await heads(), ["n", "Event", "next_comm"], "heads");
+  equal(await shown(), wanted, "values");
+  await until(page, () => location.hash.includes("columns="));
+  await page.reload();
+  await until(page, () => document.querySelectorAll("#list .row").length > 8);
+  equal([await heads(), await shown(), await page.inputValue("#columns")],
+        [["n", "Event", "next_comm"], wanted, "n, event, next_comm"], "again");
+  await page.fill("#columns", "n, nonsense");
+  await page.waitForSelector("#wrong:not([hidden])");
+  const [columns, mark] = (await page.textContent("#wrong")).split("\n");
+  equal([columns, mark.indexOf("^")], ["n, nonsense", 3], "what is wrong is marked");
+  await page.fill("#columns", "");
+  await page.focus("#list");
+  await until(page, () => document.querySelectorAll("#events .head span").length === 5);
+  equal(await page.inputValue("#columns"), "time, cpu, thread, event, fields", "the usual ones again");
+});
+
 real("the events of a selection are kept as a file", PROGRAM, async (page) => {
   await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 95_000_000 } }));
   const keep = async (format) => {

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "reader/reader.h"
+#include "view/http/columns.h"
 #include "view/http/parts.h"
 #include "view/index/explain.h"
 #include "view/index/search.h"
@@ -156,6 +157,7 @@ void sonde_view_event_whose(const struct sonde_view *view,
 }
 
 static void list_event(const struct sonde_view *view,
+		       const struct sonde_view_columns *columns,
 		       const struct sonde_event *event,
 		       struct sonde_buffer *buffer, struct sonde_json *json)
 {
@@ -179,6 +181,7 @@ static void list_event(const struct sonde_view *view,
 				     whose.comm_length);
 	else
 		sonde_json_put_text(json, "comm", NULL);
+	sonde_view_columns_put_event(columns, event, json);
 	put_fields(view, event, buffer, json);
 	sonde_json_close(json, '}');
 }
@@ -190,6 +193,7 @@ struct list {
 	int64_t from_ns, nr;
 	bool backward;
 	struct sonde_filter *filter;
+	struct sonde_view_columns columns;
 	uint64_t until_ns;
 	/* of the events so far */
 	int64_t found;
@@ -203,6 +207,7 @@ static int parse_list_wanted(struct sonde_view *view,
 {
 	int64_t direction = 1;
 	int64_t from = 0;
+	int err;
 
 	*list = (struct list){ .view = view,
 			       .nr = EVENTS_DEFAULT,
@@ -223,8 +228,13 @@ static int parse_list_wanted(struct sonde_view *view,
 		return sonde_view_fail(error, -EINVAL, "from: a time");
 	if (__builtin_add_overflow(view->begin_ns, from, &list->from_ns))
 		return sonde_view_fail(error, -EINVAL, "from: a time");
-	return sonde_view_request_filter(view, request, "filter", &list->filter,
-					 error);
+	err = sonde_view_request_filter(view, request, "filter", &list->filter,
+					error);
+	return err ? err :
+		     sonde_view_columns_init(&list->columns, view,
+					     sonde_view_request_text(request,
+								     "columns"),
+					     error);
 }
 
 static bool is_list_enough(void *ctx)
@@ -274,7 +284,7 @@ static int list_events(struct list *list, struct sonde_cursor *cursor, FILE *to,
 			got = 0;
 			break;
 		}
-		list_event(list->view, event, &buffer, &json);
+		list_event(list->view, &list->columns, event, &buffer, &json);
 		ends[list->found++] = ftell(to);
 		got = buffer.failed ? -ENOMEM : 0;
 	}
@@ -299,6 +309,7 @@ static void finish_list(const struct list *list, const char *lines,
 		(void)fwrite(lines + begin, 1, (size_t)(ends[at] - begin), to);
 	}
 	sonde_json_close(&json, ']');
+	sonde_view_columns_put(&list->columns, &json);
 	sonde_json_put_raw(&json, "first_index", "null");
 	sonde_json_put_bool(&json, "more", list->more);
 	if (list->scanned_ns == SONDE_TIME_MIN)
@@ -353,6 +364,7 @@ int sonde_view_answer_events(struct sonde_view *view,
 
 	if (!err)
 		err = answer_list(&list, to, error);
+	sonde_view_columns_fini(&list.columns);
 	sonde_filter_free(list.filter);
 	return err;
 }

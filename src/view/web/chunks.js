@@ -14,6 +14,8 @@ export class Chunks {
     this.server = server;
     this.control = new AbortController();
     this.filter = "";
+    this.columns = "";
+    /** @type {?string[]} */ this.heads = null; // what the server calls these columns
     this.events = [];
     this.first = false; // held is the trace's first event
     this.last = false;
@@ -22,16 +24,17 @@ export class Chunks {
   }
 
   ask(params) {
-    return this.server.ask("events", { filter: this.filter, ...params },
+    return this.server.ask("events", { filter: this.filter, columns: this.columns, ...params },
                            this.control.signal);
   }
 
   /** Events from an instant on, and some before it; where it is in them, or null
    * if another place was asked for meanwhile. What was held stays until then. */
-  async go(time, filter) {
+  async go(time, filter, columns = "") {
     this.control.abort();
     const control = this.control = new AbortController();
     this.filter = filter;
+    this.columns = columns;
     this.busy = true;
     try {
       return await this.fill(Math.round(time), control);
@@ -47,6 +50,7 @@ export class Chunks {
     if (control.signal.aborted)
       return null;
     this.events = [...before.events, ...after.events];
+    this.heads = after.columns ?? null;
     this.first = !before.more;
     this.last = !after.more;
     this.reached = { after: after.scanned ?? null, before: before.scanned ?? null };

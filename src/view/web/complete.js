@@ -28,9 +28,11 @@ export function matching(words, part) {
 }
 
 export class Complete {
-  /** @param {HTMLInputElement} input */
-  constructor(input, server) {
+  /** @param {HTMLInputElement} input
+   * @param {string[]} own words that may stand there as well */
+  constructor(input, server, own = []) {
     this.input = input;
+    this.own = own;
     this.server = server;
     /** @type {{name: string, fields: string[]}[]} */ this.classes = [];
     this.asked = false;
@@ -72,7 +74,7 @@ export class Complete {
     if (of === "events")
       return this.classes.map(({ name }) => name);
     const meant = this.classes.filter(({ name }) => this.input.value.includes(`"${name}"`));
-    return [...meant, { fields: NAMES }, ...(meant.length ? [] : this.classes)]
+    return [...meant, { fields: [...this.own, ...NAMES] }, ...(meant.length ? [] : this.classes)]
       .flatMap(({ fields }) => fields);
   }
 

@@ -13,6 +13,12 @@ const LINE = 20;
 const KEEP = [["csv", "csv"], ["jsonl", "jsonl"], ["perfetto", "pftrace"], ["chrome", "json"],
   ["ctf", "tar"], ["folded", "txt"]];
 
+/** Columns that the page makes itself: what is in them, and how wide they are. */
+const OWN = { time: ["Time", "175px"], cpu: ["CPU", "42px"],
+  thread: ["Thread", "minmax(120px, 180px)"], event: ["Event", "minmax(140px, 240px)"],
+  fields: ["Fields", "minmax(0, 1fr)"] };
+const USUAL = Object.keys(OWN).join(", ");
+
 export class Events {
   constructor(place, view, server, detail) {
     this.view = view;
@@ -42,6 +48,9 @@ export class Events {
     this.keeps.append(make("option", { value: "", textContent: "Keep as ..." }));
     for (const [name] of KEEP)
       this.keeps.append(make("option", { value: name, textContent: name }));
+    this.columns = make("input", { type: "text", id: "columns", spellcheck: false, value: USUAL,
+      title: "Columns, with commas between them: these, fields, or expressions of them" });
+    this.columns.setAttribute("aria-label", "Columns of events");
     this.wrong = make("div", { className: "wrong", hidden: true, id: "wrong" });
     this.wrong.setAttribute("role", "alert");
     this.note = make("span", { className: "faint", id: "events-note" });
@@ -50,14 +59,13 @@ export class Events {
     this.list.setAttribute("aria-label", "Events");
     this.inner = make("div");
     this.list.append(this.inner);
-    const head = make("div", { className: "head" });
-    for (const name of ["Time", "CPU", "Thread", "Event", "Fields"])
-      head.append(make("span", { textContent: name }));
+    this.head = make("div", { className: "head" });
     place.append(make("div", { className: "bar" }, this.input,
       button("Previous", "the event before (Shift + n)", () => this.step(-1)),
-      button("Next", "the event after (n)", () => this.step(1)), this.clock, this.keeps,
-      this.note),
-      this.wrong, head, this.list);
+      button("Next", "the event after (n)", () => this.step(1)), this.clock,
+      this.columns, this.keeps, this.note),
+      this.wrong, this.head, this.list);
+    this.setHeads();
     this.listen();
   }
 
@@ -72,6 +80,19 @@ export class Events {
       if (event.key === "Enter")
         this.view.set({ filter: this.input.value });
       event.stopPropagation();
+    });
+    this.completeColumns = new Complete(this.columns, this.server, Object.keys(OWN));
+    this.columns.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => this.takeColumns(), 250);
+    });
+    this.columns.addEventListener("keydown", (event) => {
+      if (event.key === "Enter")
+        this.takeColumns();
+      event.stopPropagation();
+    });
+    this.columns.addEventListener("blur", () => {
+      this.columns.value ||= USUAL;
     });
     this.clock.addEventListener("change", () => this.view.set({ clock: this.clock.value }));
     this.keeps.addEventListener("change", () => void this.keep(this.keeps.value));
@@ -108,10 +129,21 @@ export class Events {
     }
   }
 
+  /** What the field says; nothing: the usual ones. */
+  takeColumns() {
+    const text = this.columns.value.trim();
+    this.view.set({ columns: text === USUAL ? "" : text });
+  }
+
   hear(changed) {
     if (changed.has("clock")) {
       this.clock.value = this.view.clock;
       this.draw();
+    }
+    if (changed.has("columns")) {
+      if (document.activeElement !== this.columns)
+        this.columns.value = this.view.columns || USUAL;
+      void this.load();
     }
     if (changed.has("filter")) {
       if (document.activeElement !== this.input)
@@ -126,11 +158,12 @@ export class Events {
     const time = this.view.cursor ?? (this.view.from > 0 ? this.view.from : 0);
     this.note.textContent = "…";
     try {
-      const at = await this.chunks.go(time, this.view.filter);
+      const at = await this.chunks.go(time, this.view.filter, this.view.columns);
       if (at === null)
         return;
       this.error(null);
       this.chosen = null;
+      this.setHeads();
       this.height();
       this.list.scrollTop = Math.max(0, (at - 2) * LINE);
       this.draw();
@@ -142,6 +175,18 @@ export class Events {
     }
   }
 
+  /** The columns that are held, and how wide they are. */
+  setHeads() {
+    this.heads = this.chunks.heads ?? Object.keys(OWN);
+    const widths = this.heads.map((name) => OWN[name]?.[1] ?? "minmax(60px, 180px)");
+    if (!this.heads.includes("fields"))
+      widths.push("minmax(0, 1fr)");
+    for (const place of [this.head, this.list])
+      place.style.setProperty("--columns", widths.join(" "));
+    this.head.replaceChildren(...this.heads.map((name) =>
+      element("span", { textContent: OWN[name]?.[0] ?? name, title: name })));
+  }
+
   /** The mark stands under the column that the server complains of. */
   error(refused) {
     this.wrong.hidden = !refused;
@@ -150,7 +195,7 @@ export class Events {
       return;
     const at = refused.at ?? 0;
     this.wrong.textContent = refused.at === null ? refused.message :
-      `${this.view.filter}\n${" ".repeat(Math.max(0, at - 1))}^ ${refused.message}`;
+      `${refused.message.startsWith("columns: ") ? this.view.columns : this.view.filter}\n${" ".repeat(Math.max(0, at - 1))}^ ${refused.message}`;
   }
 
   height() {
@@ -209,8 +254,10 @@ export class Events {
     const cell = (text) => element("span", { textContent: text, title: text });
     const who = event.tid === null || event.tid === undefined ? "" :
       `${event.comm ?? ""} ${event.tid}`.trim();
-    const line = element("div", { className: "row" }, cell(this.time(event, before)),
-      cell(String(event.cpu ?? "")), cell(who), cell(event.name), cell(event.text ?? ""));
+    const own = { time: this.time(event, before), cpu: String(event.cpu ?? ""), thread: who,
+      event: event.name, fields: event.text ?? "" };
+    const line = element("div", { className: "row" }, ...this.heads.map((name, column) =>
+      cell(own[name] ?? event.columns?.[column] ?? "")));
     line.setAttribute("role", "row");
     line.style.top = `${at * LINE}px`;
     line.dataset.at = String(at);

@@ -10,7 +10,7 @@ const LEAST = 50; // ns; nothing is seen of less
 
 const FIRST = {
   from: 0, to: 1, select: null, cursor: null, row: null, filter: "", rows: "",
-  sort: "busy", idle: false, tab: "events", clock: "relative", by: "thread",
+  sort: "busy", idle: false, tab: "events", clock: "relative", columns: "", by: "thread",
   pinned: [], folded: [], latency: null, flame: "within", top: 0, order: [],
   compare: null, traces: "", box: [], against: "", flameby: "", find: "", root: [],
 };
@@ -27,7 +27,7 @@ export class View {
     /** @type {number[]} */ this.folded = [];
     /** @type {?{begin: string, end: string, key: string}} */ this.latency = null;
     this.filter = ""; this.rows = ""; this.sort = "busy"; this.tab = "events";
-    this.clock = "relative"; this.by = "thread"; this.idle = false;
+    this.clock = "relative"; this.columns = ""; this.by = "thread"; this.idle = false;
     this.flame = "within";
     /** @type {?{from: number, to: number}} */ this.compare = null; // with what
     this.traces = ""; // or which two: "0,1"
