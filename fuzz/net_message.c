@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net_message.c - fuzz session/net/message.h, beat.h, nats_text.h and fleet/notes.h: any
- * bytes as the head of a message, as what an end says, as a subject and an answer
- * of NATS, as a body that is compressed, as a heartbeat, and a head and a heartbeat
+ * net_message.c - fuzz session/net/message.h, beat.h, nats_text.h, kafka_text.h and
+ * fleet/notes.h: any bytes as the head of a message, as what an end says, as a subject
+ * and an answer of NATS, as a topic, a URL and a setting of Kafka, as a body that is compressed, as a heartbeat, and a head and a heartbeat
  * made of decisions.
  *
  * Input: a byte that says which, and then bytes, or decisions.
  */
+#include "session/net/kafka_text.h"
 #include "session/net/message.h"
 #include "session/net/nats_text.h"
 
@@ -169,6 +170,44 @@ static void check_nats(const char *bytes, size_t size)
 	FUZZ_CHECK(!strcmp(host, again));
 }
 
+/* What a topic is of has that topic, and no other. */
+static void check_topic(const char *bytes)
+{
+	char host[SONDE_NET_NAME_MAX + 1];
+	char topic[SONDE_KAFKA_TOPIC];
+	uint8_t trace[16];
+	uint64_t ship;
+
+	if (sonde_kafka_take_topic("a", bytes, host, trace)) {
+		check_name(host, SONDE_NET_NAME_MAX);
+		FUZZ_CHECK(sonde_kafka_put_topic("a", host, trace, topic));
+		FUZZ_CHECK(!strcmp(topic, bytes));
+	}
+	if (sonde_kafka_take_beat_topic("a", bytes, host, &ship)) {
+		check_name(host, SONDE_NET_NAME_MAX);
+		FUZZ_CHECK(sonde_kafka_put_beat_topic("a", host, ship, topic));
+		FUZZ_CHECK(!strcmp(topic, bytes));
+	}
+}
+
+static void check_kafka(char *bytes, size_t size)
+{
+	char servers[SONDE_KAFKA_SERVERS];
+	char prefix[SONDE_KAFKA_TOPIC];
+	const char *value;
+	const char *name;
+
+	if (memchr(bytes, 0, size) == NULL)
+		return;
+	check_topic(bytes);
+	if (!sonde_kafka_take_url(bytes, servers, prefix)) {
+		FUZZ_CHECK(*servers && *prefix);
+		FUZZ_CHECK(!strpbrk(servers, "/@ ") && !strchr(prefix, '/'));
+	}
+	if (sonde_kafka_take_setting(bytes, &name, &value) > 0)
+		FUZZ_CHECK(*name && !strchr(name, '='));
+}
+
 /* A body that is compressed, or is said to be: nothing is written behind what it is
  * said to have. */
 static void check_frame(struct fuzz_input *in)
@@ -185,7 +224,7 @@ static void check_frame(struct fuzz_input *in)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
-	uint8_t what = fuzz_u8(&in) % 7;
+	uint8_t what = fuzz_u8(&in) % 8;
 	char *copy;
 
 	switch (what) {
@@ -208,6 +247,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		check_nats(copy, in.left);
 	else if (what == 5)
 		check_beat(copy, in.left);
+	else if (what == 7)
+		check_kafka(copy, in.left);
 	else
 		check_end(copy, in.left);
 	free(copy);

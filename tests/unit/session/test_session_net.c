@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_session_net.c - session/net/: heads of messages are read as they were
  * written, and anything else is refused; a log of files gives what was
- * acknowledged. */
+ * acknowledged. What holds for each engine is in test_net_engines.c. */
 #include "unit.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "base/port.h"
 #include "base/sum.h"
 #include "folder.h"
+#include "session/net/kafka_text.h"
 #include "session/net/nats_text.h"
 #include "session/net/net.h"
 
@@ -262,36 +263,6 @@ static void what_was_acknowledged_is_there_and_nothing_else(void **state)
 	end(&place);
 }
 
-static int note_number(void *ctx, const struct sonde_net_head *head)
-{
-	*(uint64_t *)ctx = head->number;
-	return 0;
-}
-
-static void who_goes_on_learns_what_is_there(void **state)
-{
-	struct place place;
-	struct sonde_net_log *log;
-	uint64_t last = 99;
-
-	(void)state;
-	begin(&place);
-	log = open_log(&place, true);
-	assert_int_equal(sonde_net_resume(log, note_number, &last), 0);
-	assert_int_equal(last, 99);
-	for (uint64_t i = 0; i < 5; i++) {
-		put(log, i);
-		assert_int_equal(sonde_net_settle(log), 0);
-	}
-	put(log, 5);
-	sonde_net_log_close(log);
-	log = open_log(&place, true);
-	assert_int_equal(sonde_net_resume(log, note_number, &last), 0);
-	assert_int_equal(last, 4);
-	sonde_net_log_close(log);
-	end(&place);
-}
-
 static void one_writes_a_log(void **state)
 {
 	const struct sonde_net_head head = some_head();
@@ -401,6 +372,145 @@ static void an_id_tells_messages_apart(void **state)
 	strcpy(other.file, "cpu1");
 	sonde_nats_put_id(&other, again);
 	assert_string_not_equal(id, again);
+}
+
+/* ---- text of Kafka ---- */
+
+static const uint8_t some_trace[16] = { 1, 2, 3 };
+
+static bool is_topic(const char *topic)
+{
+	char host[SONDE_NET_NAME_MAX + 1];
+	uint8_t trace[16];
+	uint64_t ship;
+
+	return sonde_kafka_take_topic("a.b", topic, host, trace) ||
+	       sonde_kafka_take_beat_topic("a.b", topic, host, &ship);
+}
+
+static void check_topics_of(const char *host)
+{
+	static const char legal[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	char topic[SONDE_KAFKA_TOPIC];
+	char read[SONDE_NET_NAME_MAX + 1];
+	uint8_t trace[16];
+	uint64_t ship;
+
+	assert_true(sonde_kafka_put_topic("a.b", host, some_trace, topic));
+	assert_int_equal(strspn(topic, legal), strlen(topic));
+	assert_false(sonde_kafka_take_topic("a", topic, read, trace));
+	assert_false(sonde_kafka_take_beat_topic("a.b", topic, read, &ship));
+	assert_true(sonde_kafka_take_topic("a.b", topic, read, trace));
+	assert_string_equal(read, host);
+	assert_memory_equal(trace, some_trace, 16);
+	assert_true(sonde_kafka_put_beat_topic("a.b", host, 0xab, topic));
+	assert_int_equal(strspn(topic, legal), strlen(topic));
+	assert_false(sonde_kafka_take_topic("a.b", topic, read, trace));
+	assert_true(sonde_kafka_take_beat_topic("a.b", topic, read, &ship));
+	assert_string_equal(read, host);
+	assert_int_equal(ship, 0xab);
+}
+
+static void a_topic_names_any_host_and_nothing_else(void **state)
+{
+	static const char *const wrong[] = {
+		"a.b", "a.b.web", "a.b..01020300000000000000000000000000",
+		"a_b.web.01020300000000000000000000000000",
+		"a.b.web.0102030000000000000000000000000",
+		"a.b.web.010203000000000000000000000000000",
+		/* the same as others that are */
+		"a.b._77eb.01020300000000000000000000000000",
+		"a.b.w_2Eb.01020300000000000000000000000000",
+		"a.b.web.0102030000000000000000000000000A",
+		"a.b.web.01020300-0000-0000-0000-000000000000",
+		"a.b.w/b.01020300000000000000000000000000",
+		"a.b._2f.01020300000000000000000000000000",
+		"a.b._00.01020300000000000000000000000000",
+		"a.b._.01020300000000000000000000000000", "a.b.web.alive-ab",
+		"a.b.web.alive-00000000000000ab0"
+	};
+
+	(void)state;
+	check_topics_of("web-1");
+	check_topics_of("web_1");
+	check_topics_of("a.b *>%\xc3\xa4");
+	check_topics_of("_41");
+	assert_true(is_topic("a.b.web.01020300000000000000000000000000"));
+	assert_true(is_topic("a.b.web.alive-00000000000000ab"));
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(wrong); i++)
+		assert_false(is_topic(wrong[i]));
+}
+
+static void a_topic_that_is_too_long_is_none(void **state)
+{
+	char host[SONDE_NET_NAME_MAX + 1] = "";
+	char topic[SONDE_KAFKA_TOPIC];
+
+	(void)state;
+	memset(host, 'h', SONDE_NET_NAME_MAX);
+	check_topics_of(host);
+	assert_true(sonde_kafka_put_topic("123456789012345", host, some_trace,
+					  topic));
+	assert_int_equal(strlen(topic), 249);
+	assert_false(sonde_kafka_put_topic("1234567890123456", host, some_trace,
+					   topic));
+	assert_true(sonde_kafka_put_beat_topic("1234567890123456789012345",
+					       host, 1, topic));
+	assert_false(sonde_kafka_put_beat_topic("12345678901234567890123456",
+						host, 1, topic));
+}
+
+static void a_url_of_kafka_names_brokers_and_a_topic(void **state)
+{
+	static const char *const wrong[] = { "nats://a",      "kafka://",
+					     "kafka:///a",    "kafka://a b/c",
+					     "kafka://u@a/b", "kafka://a/b/",
+					     "kafka://a/.b",  "kafka://a/b c" };
+	char servers[SONDE_KAFKA_SERVERS];
+	char prefix[SONDE_KAFKA_TOPIC];
+
+	(void)state;
+	assert_null(sonde_kafka_take_url("kafka://a:1,[::1]:2/x.y_z-0", servers,
+					 prefix));
+	assert_string_equal(servers, "a:1,[::1]:2");
+	assert_string_equal(prefix, "x.y_z-0");
+	assert_null(sonde_kafka_take_url("kafka://a", servers, prefix));
+	assert_string_equal(servers, "a");
+	assert_string_equal(prefix, "sonde");
+	assert_null(sonde_kafka_take_url("kafka://a/", servers, prefix));
+	assert_string_equal(prefix, "sonde");
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(wrong); i++)
+		assert_non_null(
+			sonde_kafka_take_url(wrong[i], servers, prefix));
+}
+
+static void a_setting_is_a_name_and_a_value(void **state)
+{
+	char line[] = "  ssl.ca.location = /a=b c\t\r";
+	char empty[] = " acks=";
+	char *nothing[] = { strdup(""), strdup("  "), strdup(" # a=b") };
+	char *wrong[] = { strdup("acks"), strdup(" = 1") };
+	const char *name;
+	const char *value;
+
+	(void)state;
+	assert_int_equal(sonde_kafka_take_setting(line, &name, &value), 1);
+	assert_string_equal(name, "ssl.ca.location");
+	assert_string_equal(value, "/a=b c");
+	assert_int_equal(sonde_kafka_take_setting(empty, &name, &value), 1);
+	assert_string_equal(value, "");
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(nothing); i++) {
+		assert_int_equal(
+			sonde_kafka_take_setting(nothing[i], &name, &value), 0);
+		free(nothing[i]);
+	}
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(wrong); i++) {
+		assert_int_equal(sonde_kafka_take_setting(wrong[i], &name,
+							  &value),
+				 -EINVAL);
+		free(wrong[i]);
+	}
 }
 
 /* ---- heartbeats ---- */
@@ -557,6 +667,10 @@ int main(void)
 		cmocka_unit_test(
 			only_our_stream_s_answer_says_that_it_is_stored),
 		cmocka_unit_test(an_id_tells_messages_apart),
+		cmocka_unit_test(a_topic_names_any_host_and_nothing_else),
+		cmocka_unit_test(a_topic_that_is_too_long_is_none),
+		cmocka_unit_test(a_url_of_kafka_names_brokers_and_a_topic),
+		cmocka_unit_test(a_setting_is_a_name_and_a_value),
 		cmocka_unit_test(a_head_is_read_as_it_was_written),
 		cmocka_unit_test(a_body_that_is_compressed_is_smaller),
 		cmocka_unit_test(a_head_with_any_bit_changed_is_refused),
@@ -565,7 +679,6 @@ int main(void)
 		cmocka_unit_test(the_longest_names_fit),
 		cmocka_unit_test(
 			what_was_acknowledged_is_there_and_nothing_else),
-		cmocka_unit_test(who_goes_on_learns_what_is_there),
 		cmocka_unit_test(one_writes_a_log),
 	};
 
