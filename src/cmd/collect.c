@@ -35,7 +35,7 @@ struct collecting {
 #define TO(member) SONDE_OPTION_TO(struct collecting, member)
 static const struct sonde_option options[] = {
 	{ "from", 0, "URL", NULL, TO(from),
-	  "where from: file:///DIRECTORY or nats://HOST" },
+	  "where from: file:///DIRECTORY, nats://HOST or kafka://HOST/TOPIC" },
 	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(config.out),
 	  "where to: a new directory, or one of an earlier collect" },
 	{ "hosts", 0, "GLOB", NULL, TO(config.hosts),
@@ -181,7 +181,8 @@ static int collect_run(int argc, char **argv)
 	if (optind != argc || !wanted.from || !wanted.config.out) {
 		sonde_complain(
 			!wanted.from       ? "collect: where from? --from "
-					     "file:///DIRECTORY or nats://HOST" :
+					     "file:///DIRECTORY, nats://HOST or "
+					     "kafka://HOST/TOPIC" :
 			!wanted.config.out ? "collect: where to? -o DIR" :
 					     "collect: it takes no words but "
 					     "its options");

@@ -44,7 +44,8 @@ struct listing {
 #define TO(member) SONDE_OPTION_TO(struct listing, member)
 static const struct sonde_option options[] = {
 	{ "from", 0, "URL", NULL, TO(from),
-	  "where they ship to: file:///DIRECTORY or nats://HOST" },
+	  "where they ship to: file:///DIRECTORY, nats://HOST or "
+	  "kafka://HOST/TOPIC" },
 	{ "hosts", 0, "GLOB", NULL, TO(hosts),
 	  "only these machines; several with commas between" },
 	{ "json", 0, NULL, NULL, TO(json), "the list as JSON" },
@@ -262,7 +263,7 @@ static int hosts_run(int argc, char **argv)
 			listing.from ?
 				"hosts: it takes no words but its options" :
 				"hosts: where do they ship to? --from "
-				"file:///DIRECTORY or nats://HOST");
+				"file:///DIRECTORY, nats://HOST or kafka://HOST/TOPIC");
 		return SONDE_EXIT_USAGE;
 	}
 	listing.config.ask = hosts_ask;

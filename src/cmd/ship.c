@@ -60,7 +60,7 @@ struct shipping {
 #define TO(member) SONDE_OPTION_TO(struct shipping, member)
 static const struct sonde_option options[] = {
 	{ "to", 0, "URL", NULL, TO(to),
-	  "where to: file:///DIRECTORY or nats://HOST" },
+	  "where to: file:///DIRECTORY, nats://HOST or kafka://HOST/TOPIC" },
 	{ "host", 0, "NAME", NULL, TO(config.host),
 	  "the machine's name there; default: as the trace says" },
 	{ "compress", 0, NULL, NULL, TO(net.packs),
@@ -415,7 +415,7 @@ static int ship_run(int argc, char **argv)
 		sonde_complain(
 			shipping.to ?
 				"ship: one trace is wanted: its directory" :
-				"ship: where to? --to file:///DIRECTORY or nats://HOST");
+				"ship: where to? --to file:///DIRECTORY, nats://HOST or kafka://HOST/TOPIC");
 		return SONDE_EXIT_USAGE;
 	}
 	if (shipping.rate &&

@@ -106,6 +106,10 @@ const struct sonde_launch_helper sonde_launch_nats = {
 	.name = "libsonde-nats.so",
 	.built = "../session",
 };
+const struct sonde_launch_helper sonde_launch_kafka = {
+	.name = "libsonde-kafka.so",
+	.built = "../session",
+};
 
 static bool is_helper(const struct sonde_launch_helper *helper,
 		      const char *directory, size_t length, char path[PATH_MAX])

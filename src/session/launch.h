@@ -49,7 +49,8 @@ struct sonde_launch_helper {
 			      folder */
 };
 extern const struct sonde_launch_helper sonde_launch_preload,
-	sonde_launch_latency, sonde_launch_tracer, sonde_launch_nats;
+	sonde_launch_latency, sonde_launch_tracer, sonde_launch_nats,
+	sonde_launch_kafka;
 
 /*
  * Find a helper library: in the directory named by SONDE_PRELOAD_DIR and

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ["gcc", "g++", "meson", "ninja-build", "pkg-config", "libjson-c-dev",
          "clang", "llvm", "libbpf-dev", "libelf-dev", "zlib1g-dev", "libdw-dev", "libzydis-dev",
          "libzycore-dev", "libmicrohttpd-dev", "libxml2-dev", "libyaml-dev", "libzstd-dev",
-         "libnats-dev", "libc6-dev"]
+         "libnats-dev", "librdkafka-dev", "libc6-dev"]
 
 
 class Machine:

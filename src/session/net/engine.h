@@ -57,8 +57,9 @@ struct sonde_net_log {
 extern const struct sonde_net_engine sonde_net_files;
 
 /* What a library of an engine shows: that. */
-#define SONDE_NET_NATS_ENGINE "sonde_net_nats_engine"
+#define SONDE_NET_NATS_ENGINE  "sonde_net_nats_engine"
+#define SONDE_NET_KAFKA_ENGINE "sonde_net_kafka_engine"
 typedef const struct sonde_net_engine *sonde_net_engine_fn(void);
-sonde_net_engine_fn sonde_net_nats_engine;
+sonde_net_engine_fn sonde_net_nats_engine, sonde_net_kafka_engine;
 
 #endif /* SESSION_NET_ENGINE_H */

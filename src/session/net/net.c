@@ -30,6 +30,8 @@ static const struct outside outsides[] = {
 	  "libnats is (Debian: libnats-dev)" },
 	{ "tls://", &sonde_launch_nats, SONDE_NET_NATS_ENGINE,
 	  "libnats is (Debian: libnats-dev)" },
+	{ "kafka://", &sonde_launch_kafka, SONDE_NET_KAFKA_ENGINE,
+	  "librdkafka is (Debian: librdkafka-dev)" },
 };
 
 static bool is_of_scheme(const char *url, const char *scheme)
@@ -75,7 +77,8 @@ static int open_engine(const char *url, const struct sonde_net_config *config,
 					    ret_net);
 	return sonde_net_fail(error, -EINVAL,
 			      "%.200s: not a place to ship to; one is "
-			      "file:///DIRECTORY, another nats://HOST",
+			      "file:///DIRECTORY, others are nats://HOST and "
+			      "kafka://HOST/TOPIC",
 			      url);
 }
 

@@ -15,7 +15,8 @@
  *	sonde_net_publish()  ...	sonde_net_fetch()  ...
  *	sonde_net_settle()		sonde_net_log_close()
  *
- * URLs: file:///DIRECTORY, see files.c; nats://HOST, nats.c.
+ * URLs: file:///DIRECTORY, see files.c; nats://HOST, nats.c; kafka://HOST/TOPIC,
+ * kafka.c.
  *
  * Errors: -errno, and words about them in the net's error. One thread for a net
  * and its logs. Nothing here waits without a bound that its engine names.
