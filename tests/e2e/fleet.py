@@ -11,7 +11,7 @@ import socket
 import subprocess
 import time
 
-from sonde import ROOT, SONDE, build, record_ok, require, run, scratch
+from sonde import BUILD, ROOT, SONDE, build, record_ok, require, run, scratch
 from handmade import Handmade, Layout
 from harness import PATIENCE, Skip, check, check_equal
 
@@ -160,6 +160,54 @@ class Server(Engine):
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+
+
+class Kafka(Engine):
+    """librdkafka's mock cluster, which keeps the last 5 MiB of each trace."""
+
+    PRODUCE = 0  # requests' and errors' numbers
+    TOO_LARGE, DENIED = 10, 29
+
+    def __init__(self):
+        mock = BUILD / "tests/engines/kafka_mock"
+        if not mock.exists():
+            raise Skip("built without librdkafka")
+        self.process = subprocess.Popen([mock], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        self.url = f"kafka://{self.address}/a.b"
+
+    def order(self, *words):
+        """See tests/engines/kafka_mock.c."""
+        print(*words, file=self.process.stdin, flush=True)
+        check_equal(self.process.stdout.readline(), "ok\n", "its answer")
+
+    @staticmethod
+    def settings(text):
+        """An environment whose KCAT_CONFIG names a file with these."""
+        path = scratch() / "kcat.conf"
+        path.write_text(text)
+        return {**os.environ, "KCAT_CONFIG": str(path)}
+
+
+def certificates():
+    """A CA of the test's, and a certificate of it for 127.0.0.1."""
+    require("openssl")
+    top = scratch()
+
+    def openssl(*words):
+        done = run("openssl", *words, cwd=top)
+        check_equal(done.returncode, 0, f"openssl: {done.stderr}")
+
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
+            "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test CA")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem",
+            "-out", "request.pem", "-subj", "/CN=127.0.0.1")
+    (top / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey",
+            "ca.key", "-CAcreateserial", "-out", "cert.pem", "-days", "2",
+            "-extfile", "names")
+    return top
 
 
 def permissions():

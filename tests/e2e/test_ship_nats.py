@@ -7,8 +7,9 @@ engine's."""
 import os
 import signal
 
-from fleet import Growing, Server, check_same, only, permissions, recorded, small
-from sonde import install, require, run, scratch
+from fleet import (Growing, Server, certificates, check_same, only, permissions, recorded,
+                   small)
+from sonde import install, scratch
 from harness import check, check_equal, main, test
 
 # `SONDE_KILLS=100 SONDE_HANGS=60`: as docs/fleet.md says.
@@ -121,26 +122,6 @@ def a_server_that_is_full_is_told():
 
 
 # ---- TLS, passwords ----
-
-def certificates():
-    """A CA of the test's, and a certificate of it for 127.0.0.1."""
-    require("openssl")
-    top = scratch()
-
-    def openssl(*words):
-        done = run("openssl", *words, cwd=top)
-        check_equal(done.returncode, 0, f"openssl: {done.stderr}")
-
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
-            "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test CA")
-    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem",
-            "-out", "request.pem", "-subj", "/CN=127.0.0.1")
-    (top / "names").write_text("subjectAltName=IP:127.0.0.1\n")
-    openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey",
-            "ca.key", "-CAcreateserial", "-out", "cert.pem", "-days", "2",
-            "-extfile", "names")
-    return top
-
 
 @test
 def tls_needs_a_server_that_the_ca_knows():
