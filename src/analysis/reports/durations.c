@@ -19,11 +19,6 @@
 #include "reader/key.h"
 #include "reader/reader.h"
 
-enum role {
-	BEGINS = 1,
-	ENDS = 2,
-};
-
 /* What all parts share. */
 struct plan {
 	struct sonde_durations_config config;
@@ -83,19 +78,31 @@ static int part_take_length(struct part *part, const struct sonde_event *event,
 	return sonde_join_span(&part->join, key, &span);
 }
 
+unsigned int sonde_durations_role(const struct sonde_durations_config *config,
+				  const uint8_t *roles,
+				  const struct sonde_event *event)
+{
+	unsigned int role = roles[event->cls->info.index];
+
+	if (role & SONDE_DURATIONS_ENDS &&
+	    !sonde_filter_match(config->end, event))
+		role &= ~(unsigned int)SONDE_DURATIONS_ENDS;
+	if (role & SONDE_DURATIONS_BEGINS &&
+	    !sonde_filter_match(config->begin, event))
+		role &= ~(unsigned int)SONDE_DURATIONS_BEGINS;
+	return role;
+}
+
 static int part_event(void *memory, const struct sonde_event *event)
 {
 	struct part *part = memory;
 	const struct plan *plan = part->plan;
-	unsigned int roles = plan->roles[event->cls->info.index];
+	unsigned int roles =
+		sonde_durations_role(&plan->config, plan->roles, event);
 	struct sonde_join *join = &part->join;
 	struct sonde_key key;
 	int err = 0;
 
-	if (roles & ENDS && !sonde_filter_match(plan->config.end, event))
-		roles &= ~(unsigned int)ENDS;
-	if (roles & BEGINS && !sonde_filter_match(plan->config.begin, event))
-		roles &= ~(unsigned int)BEGINS;
 	if (!roles)
 		return 0;
 	if (sonde_durations_key(&plan->config, event, &key)) {
@@ -104,10 +111,10 @@ static int part_event(void *memory, const struct sonde_event *event)
 	}
 	if (plan->config.length)
 		return part_take_length(part, event, &key);
-	if (roles & ENDS)
+	if (roles & SONDE_DURATIONS_ENDS)
 		err = sonde_join_end(join, &key, event->time_ns,
 				     sonde_event_tid(event));
-	if (!err && roles & BEGINS)
+	if (!err && roles & SONDE_DURATIONS_BEGINS)
 		err = sonde_join_begin(join, &key, event->time_ns,
 				       sonde_event_tid(event));
 	return err;
@@ -131,8 +138,8 @@ static void part_fini(void *memory)
 static const struct sonde_map_ops ops = SONDE_MAP_OPS(
 	struct part, part_begin, part_event, part_merge, part_fini);
 
-static uint8_t *find_roles(const struct sonde_trace *trace,
-			   const struct sonde_durations_config *config)
+uint8_t *sonde_durations_roles(const struct sonde_trace *trace,
+			       const struct sonde_durations_config *config)
 {
 	size_t nr = sonde_trace_nr_event_classes(trace);
 	uint8_t *roles = calloc(nr + 1, 1);
@@ -142,9 +149,9 @@ static uint8_t *find_roles(const struct sonde_trace *trace,
 			sonde_trace_event_class(trace, i);
 
 		if (config->begin && sonde_filter_wants(config->begin, cls))
-			roles[i] |= BEGINS;
+			roles[i] |= SONDE_DURATIONS_BEGINS;
 		if (sonde_filter_wants(config->end, cls))
-			roles[i] |= ENDS;
+			roles[i] |= SONDE_DURATIONS_ENDS;
 	}
 	return roles;
 }
@@ -158,7 +165,7 @@ int sonde_durations_find(struct sonde_analysis_args *args,
 	int err;
 
 	*ret_join = (struct sonde_join){ 0 };
-	plan.roles = find_roles(args->trace, config);
+	plan.roles = sonde_durations_roles(args->trace, config);
 	if (!plan.roles)
 		return -ENOMEM;
 	err = sonde_lost_read(&plan.lost, args->trace, plan.roles);

@@ -27,6 +27,19 @@ struct sonde_durations_config {
 	bool by_thread; /* the key is the thread; else all are one */
 };
 
+enum sonde_durations_role {
+	SONDE_DURATIONS_BEGINS = 1,
+	SONDE_DURATIONS_ENDS = 2,
+};
+
+/* What events can be, by class, for free(). NULL without memory. */
+uint8_t *sonde_durations_roles(const struct sonde_trace *trace,
+			       const struct sonde_durations_config *config);
+/* What an event is: none, one, or both. `roles` as above. */
+unsigned int sonde_durations_role(const struct sonde_durations_config *config,
+				  const uint8_t *roles,
+				  const struct sonde_event *event);
+
 /* The key of an event. -ENOENT: it has none. */
 int sonde_durations_key(const struct sonde_durations_config *config,
 			const struct sonde_event *event,
