@@ -46,6 +46,7 @@ struct sonde_analysis_args {
 	 * longer, or the longest (0) */
 	bool explain;
 	int64_t over_ns;
+	bool across;  /* of latency: begins and ends are of any machine */
 	bool verbose; /* of stat: environment, all about clocks */
 	/* of diff: what counts (0.1: 10 %), whether rates are compared, not
 	 * numbers, and the other trace: B, with a span and filters of its own */
@@ -69,7 +70,7 @@ struct sonde_analysis {
 	 * or is damaged is in the report. */
 	bool is_inventory;
 	/* Traces of several machines are one question: it tells them apart. All
-	 * others are asked of each machine. */
+	 * others are asked of each machine, unless `across` is asked for. */
 	bool spans_machines;
 	/* For the run() of analysis/plugin/reports.h: a report of a plug-in; or
 	 * rows, up to a NULL. And where it is from: a file's name; NULL: it is

@@ -76,6 +76,7 @@ static int report_analyse(struct sonde_read *read,
 	args.by = ask->by;
 	args.nth = ask->nth;
 	args.explain = ask->explain;
+	args.across = ask->across;
 	args.over_ns = (int64_t)ask->over_us * 1000;
 	args.by_class = class_of(read->trace, ask->by);
 	args.key_class = class_of(read->trace, ask->list[SONDE_READ_KEY].text);

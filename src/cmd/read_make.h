@@ -24,6 +24,7 @@ struct sonde_read_ask {
 	uint64_t nth;
 	uint64_t over_us;
 	bool explain;
+	bool across; /* of all machines together */
 	bool no_names;
 	struct sonde_read_expression list[SONDE_READ_NR_EXPRESSIONS];
 };

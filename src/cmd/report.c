@@ -10,6 +10,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/plugin/reports.h"
+#include "analysis/reports/reports.h"
 #include "analysis/reports/worst.h"
 #include "base/nearest.h"
 #include "base/number.h"
@@ -64,6 +65,9 @@ static const struct sonde_option options[] = {
 	{ "explain", 0, NULL, NULL, TO(ask.explain),
 	  "of latency: what took the time of the longest spans, by the kernel's "
 	  "events; --value EXPR in place of --begin: how many ns an end ended" },
+	{ "across", 0, NULL, NULL, TO(ask.across),
+	  "of latency: a span may end on another machine than it begins, by a "
+	  "--key that is a request's on all of them" },
 	{ "threshold", 0, "TIME", NULL, TO(threshold),
 	  "of latency --explain: all spans that took so long, not the longest "
 	  "ten" },
@@ -131,6 +135,12 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 	}
 	if (!words->on.url && (words->on.hosts || words->on.traces)) {
 		sonde_complain("report: --hosts and --traces go with --on");
+		return SONDE_EXIT_USAGE;
+	}
+	if (words->ask.across && words->on.url) {
+		sonde_complain("report: --across doesn't go with --on, which "
+			       "asks of each machine by itself; collect the "
+			       "traces");
 		return SONDE_EXIT_USAGE;
 	}
 	if (words->threshold &&
@@ -351,11 +361,16 @@ static int report_named(int argc, char **argv, struct sonde_read *read,
 		return list_for(read, argc, argv);
 	if (!analysis)
 		return complain_unknown(argv[optind]);
+	if (words->ask.across && analysis != &sonde_analysis_latency) {
+		sonde_complain("report: --across goes with latency");
+		return SONDE_EXIT_USAGE;
+	}
 	optind++;
 	status = sonde_read_open(read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
-	return read->trace->nr_machines > 1 && !analysis->spans_machines ?
+	return read->trace->nr_machines > 1 && !analysis->spans_machines &&
+			       !words->ask.across ?
 		       report_machines(read, words, analysis) :
 		       report_one(read, words, analysis);
 }

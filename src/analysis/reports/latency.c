@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * latency.c - `sonde report latency`: how long it takes from an event of
- * --begin to the next of --end with the same --key.
+ * --begin to the next of --end with the same --key; --across: to that of --end,
+ * on whatever machine it is.
  */
 #include <errno.h>
 
+#include "analysis/reports/across.h"
 #include "analysis/reports/durations.h"
 #include "analysis/reports/explain.h"
 #include "analysis/reports/reports.h"
@@ -55,6 +57,15 @@ static int run(struct sonde_analysis_args *args,
 		.by_thread = true,
 	};
 
+	if (args->across &&
+	    (args->explain || !args->begin || !args->end || !args->key))
+		return sonde_analysis_fail(
+			args, -EINVAL,
+			"latency --across needs --begin EXPR, --end EXPR and "
+			"--key EXPR, what a request has on all machines, and "
+			"has no --explain");
+	if (args->across)
+		return sonde_across_run(args, &config, ret_report);
 	if (args->explain)
 		return sonde_explain_latency(args, ret_report);
 	if (!args->begin || !args->end)

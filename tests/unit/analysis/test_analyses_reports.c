@@ -240,6 +240,7 @@ static struct sonde_filter *filter_of(struct sonde_trace *trace,
 struct words {
 	const char *name;
 	const char *begin, *end, *key, *value, *by;
+	bool across;
 };
 
 static char *run(struct sonde_trace *trace, const struct words *words,
@@ -257,6 +258,7 @@ static char *run(struct sonde_trace *trace, const struct words *words,
 		.key = key,
 		.value = value,
 		.by = words->by,
+		.across = words->across,
 		.show = sonde_show_cell,
 	};
 	struct sonde_report *report = NULL;
@@ -300,6 +302,11 @@ static void one_slice_and_many_say_the_same(void **unused)
 		  .begin = "item == 3",
 		  .end = "item < 4",
 		  .key = "item / 2" },
+		{ .name = "latency",
+		  .begin = "$event == \"work_begin\"",
+		  .end = "$event == \"work_end\"",
+		  .key = "$time / 100",
+		  .across = true },
 		{ .name = "malloc" },
 		{ .name = "locks" },
 	};
