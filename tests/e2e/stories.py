@@ -145,7 +145,7 @@ def write_stream(path, events, cpu, losses=(), per_packet=3):
     path.write_bytes(packets)
 
 
-def write_trace(kernel, user=(), losses=(), host=""):
+def write_trace(kernel, user=(), losses=(), host="", user_losses=()):
     directory = scratch()
     domain = Domain("kernel", KERNEL, "tid:i")
     (directory / "kernel").mkdir()
@@ -165,7 +165,7 @@ def write_trace(kernel, user=(), losses=(), host=""):
             directory / "user" / "stream",
             [(time, domain.encode(time, name, [SERVER, tid], fields))
              for time, tid, name, fields in
-             sorted(user, key=lambda event: event[0])], 0)
+             sorted(user, key=lambda event: event[0])], 0, user_losses)
     return directory
 
 

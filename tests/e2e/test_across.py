@@ -81,14 +81,18 @@ class Pair:
                  waking(end, tid % 2, tid, 0),
                  switch(end + 10, tid % 2, 0, tid))
 
-    def traces(self, begin=1000, end=21000):
-        def shown(host, time):
-            return time if host == "web" else (
-                time + self.ahead + time * self.ppm / 1_000_000)
+    def shown(self, host, time):
+        return time if host == "web" else (
+            time + self.ahead + time * self.ppm / 1_000_000)
 
-        return [write_trace([(shown(host, e[0]), *e[1:]) for e in events],
-                            request(begin, end) if host == "web" else (),
-                            host=host)
+    def traces(self, begin=1000, end=21000, user=None, losses=()):
+        """`user`: by host; without, the web server's request. `losses`: of the
+        web server's."""
+        user = user or {"web": request(begin, end), "db": []}
+        return [write_trace([(self.shown(host, e[0]), *e[1:]) for e in events],
+                            [(self.shown(host, e[0]), *e[1:])
+                             for e in user[host]], host=host,
+                            user_losses=losses if host == "web" else ())
                 for host, events in self.events.items()]
 
 
@@ -510,6 +514,145 @@ def sync_does_not_write_what_is_in_a_file_of_messages():
     done = run(SONDE, "sync", "--write", path)
     check_equal(done.returncode, 2, done.stderr)
     check("for --write, traces are wanted" in done.stderr, done.stderr)
+
+
+# ---- report latency --across ----
+
+ACROSS = ("--across", "--key", "id", *SPAN)
+
+
+def requests(*told):
+    """User events by host: (id, host and time of the begin, of the end)."""
+    user = {"web": [], "db": []}
+    for number, (host, time), (other, end) in told:
+        user[host].append((time, 811, "server:begin", {"id": number}))
+        user[other].append((end, 812, "server:end", {"id": number}))
+    return user
+
+
+def counts(got):
+    return {key: got[key] for key in (
+        "unknown", "uncompared", "repeated", "reversed", "unended", "unbegun")
+        if got[key]}
+
+
+@test
+def a_request_ends_on_another_machine_within_the_bound():
+    told = [(i, ("web", 1000 + 2000 * i), ("db", 1000 + 2000 * i + took))
+            for i, took in enumerate([150, 300, 700, 1500, 4000])]
+    told += [(7, ("db", 3000), ("web", 9000)), (8, ("db", 5000), ("db", 5025))]
+    for ppm in (0, 400):
+        traces = story(ppm=ppm).traces(user=requests(*told))
+        written = write(traces)["db"]["within_ns"]
+        got = report(traces, "latency", *ACROSS)
+        check_equal(counts(got), {}, "what is left out")
+        row, = got["latency"]
+        check_equal(row["count"], len(told), "spans")
+        check(row["within_ns"] <= written + 8, f"{row}, {written}")
+        rows = {int(row["key"]): row for row in got["worst"]}
+        for number, (host, time), (other, end) in told:
+            row = rows[number]
+            check_equal((row["from"], row["to"]), (host, other), row)
+            check_equal(row["within_ns"] == 0, host == other, row)
+            took = (end - time) * 1000
+            # on the database alone, its clock's rate is what is wrong
+            check(abs(row["duration_ns"] - took) <= row["within_ns"] + 11,
+                  f"{took}: {row}")
+        check_equal([(row["from"], row["to"], row["count"])
+                     for row in got["ways"]],
+                    [("web", "db", 5), ("db", "web", 1), ("db", "db", 1)],
+                    "from machine to machine")
+
+
+@test
+def a_duration_that_the_bound_does_not_support_is_unknown():
+    """The clock is put 10 us wrong, which its bound allows: the end of a request
+    that took 5 us seems to be before its begin."""
+    traces = story().traces(user=requests(
+        (1, ("web", 1000), ("db", 1005)), (2, ("web", 3000), ("db", 3035)),
+        (3, ("web", 9000), ("db", 9500)), (4, ("web", 11000), ("db", 10000)),
+        (5, ("web", 11000), ("db", 10981))))
+    write(traces)
+    for path in traces[1].rglob(".clock"):
+        path.write_text(
+            "sonde clock 1\nto web\n"
+            f"line 0 {-AHEAD * 1000 - 10_000} 1000 {-AHEAD * 1000 - 10_000}\n"
+            f"at {START} 30000\nat {START + 10**9} 30000\n")
+    got = report(traces, "latency", *ACROSS)
+    check_equal(counts(got), {"unknown": 3, "reversed": 1}, "what isn't known")
+    check_equal({int(row["key"]): us(row, "duration") for row in got["worst"]},
+                {1: None, 2: None, 3: 490, 5: None}, "durations")
+    check(any("it was at most 55.0 us" in note for note in got["notes"]),
+          got["notes"])
+    text = run(SONDE, "report", "latency", *ACROSS, *traces).stdout
+    check("490 us, from" in text and "within 30.0 us" in text, text)
+
+
+@test
+def of_clocks_that_were_not_compared_no_duration_is_said():
+    traces = story(ahead=0).traces(user=requests(
+        (1, ("web", 1000), ("db", 5000)), (2, ("web", 6000), ("web", 7000))))
+    got = report(traces, "latency", *ACROSS)
+    check_equal(counts(got), {"uncompared": 1}, "what isn't known")
+    check_equal([us(row, "duration") for row in got["worst"]], [1000], "known")
+    check(any("sonde sync --write" in note for note in got["notes"]),
+          got["notes"])
+
+
+@test
+def keys_that_are_not_one_requests_are_left_out():
+    user = requests((1, ("web", 1000), ("db", 5000)),
+                    (2, ("web", 6000), ("db", 7000)),
+                    (2, ("web", 8000), ("db", 9000)))
+    user["web"].append((9000, 811, "server:begin", {"id": 3}))
+    user["db"].append((9500, 812, "server:end", {"id": 4}))
+    traces = story().traces(user=user)
+    write(traces)
+    got = report(traces, "latency", *ACROSS)
+    check_equal(counts(got), {"repeated": 1, "unended": 1, "unbegun": 1},
+                "what is left out")
+    check_equal([row["key"] for row in got["worst"]], ["1"], "spans")
+
+
+@test
+def a_request_meanwhile_events_were_lost_is_left_out():
+    traces = story().traces(user=requests((1, ("web", 1000), ("db", 5000)),
+                                     (2, ("web", 6000), ("db", 7000))),
+                            losses=[(1500, 1600)])
+    write(traces)
+    got = report(traces, "latency", *ACROSS)
+    check_equal([row["key"] for row in got["worst"]], ["2"], "spans")
+    check_equal(got["across"], 1, "across lost events")
+
+
+@test
+def on_one_machine_it_is_what_it_is_without():
+    traces = story().traces(user=requests(
+        *((i, ("web", 100 * i), ("web", 130 * i + 1)) for i in range(50))))[:1]
+    across = report(traces, "latency", *ACROSS)
+    plain = report(traces, "latency", *ACROSS[1:])
+    row, = across["latency"]
+    check_equal({key: row[key] for key in plain["latency"][0]
+                 if key != "deviation_ns"},
+                {key: value for key, value in plain["latency"][0].items()
+                 if key != "deviation_ns"}, "spans")
+    check_equal(row["within_ns"], 0, "the bound")
+    check_equal([row["duration_ns"] for row in across["worst"]],
+                [row["duration_ns"] for row in plain["worst"]], "the longest")
+
+
+@test
+def across_is_refused_where_it_makes_no_sense():
+    trace = story().traces()[0]
+    for words, said in [
+            (("latency", "--across", *SPAN, trace), "--key EXPR"),
+            (("latency", *ACROSS, "--explain", trace), "no --explain"),
+            (("top", "--across", trace), "goes with latency"),
+            (("latency", *ACROSS, "--on", "nats://127.0.0.1:1"),
+             "collect the traces")]:
+        done = run(SONDE, "report", *words)
+        check_equal((done.returncode, done.stdout), (2, ""), words)
+        check(said in done.stderr, done.stderr)
 
 
 install()
