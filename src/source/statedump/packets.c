@@ -131,13 +131,16 @@ static bool dump_packets_add_block(struct sonde_out *out)
 	return true;
 }
 
-uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size)
+/* A record, in a block that has room for it and `more`. */
+static uint8_t *out_record(struct sonde_out *out, uint16_t id, size_t size,
+			   size_t more)
 {
 	uint8_t *at;
 
-	if (is_open(out) && !sonde_packer_fits(&out->packer, size))
+	more += size;
+	if (is_open(out) && !sonde_packer_fits(&out->packer, more))
 		sonde_out_flush(out);
-	if (size > SONDE_OUT_BLOCK_BYTES - SONDE_PACKER_HEAD_MAX ||
+	if (more > SONDE_OUT_BLOCK_BYTES - SONDE_PACKER_HEAD_MAX ||
 	    (!is_open(out) && !dump_packets_add_block(out))) {
 		out->lost++;
 		return NULL;
@@ -146,8 +149,21 @@ uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size)
 	if (out->has_no_context)
 		at -= sizeof(out->tid);
 	out->packer.at = at + size;
-	out->events++;
 	return at;
+}
+
+uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size)
+{
+	uint8_t *at = out_record(out, id, size, 0);
+
+	out->events += at != NULL;
+	return at;
+}
+
+uint8_t *sonde_out_context(struct sonde_out *out, uint16_t id, size_t size,
+			   size_t next)
+{
+	return out_record(out, id, size, SONDE_PACKER_HEAD_MAX + next);
 }
 
 /* As far as it goes. */
@@ -214,6 +230,13 @@ void sonde_out_advance(struct sonde_out *out)
 		out->delivered += out->first->events;
 		out_drop_first(out);
 	}
+}
+
+void sonde_out_clear(struct sonde_out *out)
+{
+	while (out->first)
+		out_drop_first(out);
+	out->seen = out->events;
 }
 
 static void out_each_of(struct sonde_out *out, struct sonde_out_block *block,

@@ -62,6 +62,12 @@ void sonde_out_fini(struct sonde_out *out);
  */
 uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size);
 
+/* Likewise a record without tid that is no event, and isn't counted (ring/layout.h: it
+ * says whose the next one is), with room for an event of `next` bytes behind it. NULL:
+ * as if that event had found no room. */
+uint8_t *sonde_out_context(struct sonde_out *out, uint16_t id, size_t size,
+			   size_t next);
+
 /* What was written so far may be delivered: ends the packet. */
 void sonde_out_flush(struct sonde_out *out);
 
@@ -70,6 +76,8 @@ int sonde_out_peek(struct sonde_out *out, struct sonde_ring_chunk *ret_chunk);
 void sonde_out_advance(struct sonde_out *out);
 /* With keeps_newest: to the oldest. */
 void sonde_out_rewind(struct sonde_out *out);
+/* Drops all blocks: what comes next is as if what was in them had been delivered. */
+void sonde_out_clear(struct sonde_out *out);
 
 /* The payload of each event that is there, oldest first. All are of `size` bytes,
  * and may be written to. */
