@@ -25,6 +25,7 @@ static void check_taken(const struct sonde_session_ask *ask)
 					  sizeof(error)) == 0);
 	FUZZ_CHECK(again.what == ask->what);
 	FUZZ_CHECK(!strcmp(again.directory, ask->directory));
+	FUZZ_CHECK(!strcmp(again.text, ask->text));
 	FUZZ_CHECK(!memcmp(&again.wish, &ask->wish, sizeof(ask->wish)));
 	FUZZ_CHECK(ask->wish.rules_size <= SONDE_RULES_MAX);
 	FUZZ_CHECK(ask->wish.functions_size <= SONDE_RULES_MAX);

@@ -4,11 +4,12 @@
  *
  * The words of the command line are a mark (source/marks/line.h). Where the session
  * has a door, a file of the kernel's that lines are written to, it goes there by one
- * system call, and nothing is left of us in the trace but the event. Else the process
- * becomes a program with one tracepoint: libsonde is loaded, and the recorder of the
- * session is asked to let us in ("join" in docs/protocol.md); where sonde record has
- * started us, libsonde presents itself, as in any program. Either way it is the same
- * event, stamped, counted and lost like all others.
+ * system call, and nothing is left of us in the trace but the event. Else a session
+ * that is named has a recorder that takes the line by its socket ("mark" in
+ * docs/protocol.md). Else, and for many lines, the process becomes a program with one
+ * tracepoint: libsonde is loaded, and the recorder is asked to let us in ("join"); where
+ * sonde record has started us, libsonde presents itself, as in any program. By each way
+ * it is the same event, stamped, counted and lost like all others.
  *
  * Without anybody who records it there is no event, and that is an error here: who
  * marks wants to find it.
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
+#include "base/utf8.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
 #include "ring/hello.h"
@@ -138,6 +140,22 @@ static bool mark_is_selected(const struct mark *mark,
 		mark->mark.provider, mark->mark.name, mark->mark.level);
 }
 
+/* Asks the recorder of the session that is named. 0 and its answer, which is to be
+ * freed; or an exit status. */
+static int mark_ask(const struct mark *mark,
+		    const struct sonde_session_ask *ask,
+		    struct sonde_session_document **ret_answer)
+{
+	struct sonde_rundir home;
+	int rc = sonde_command_home(&home);
+
+	if (rc)
+		return rc;
+	rc = sonde_command_ask(&home, mark->session, ask, ret_answer);
+	sonde_rundir_close(&home);
+	return rc;
+}
+
 /* The door of the session that is named, or of what has started us; -1: there is none,
  * or not for this user. 0 or an exit status. */
 static int mark_open_door(struct mark *mark)
@@ -145,18 +163,13 @@ static int mark_open_door(struct mark *mark)
 	const struct sonde_session_ask ask = { .what = SONDE_ASK_STATUS };
 	struct sonde_session_document *status = NULL;
 	const char *path = secure_getenv(SONDE_MARK_ENV);
-	struct sonde_rundir home;
 	int rc = 0;
 
 	mark->door = -1;
 	if (mark->session) {
-		rc = sonde_command_home(&home);
-		if (rc)
-			return rc;
-		rc = sonde_command_ask(&home, mark->session, &ask, &status);
-		sonde_rundir_close(&home);
+		rc = mark_ask(mark, &ask, &status);
 		path = rc ? NULL : sonde_session_document_text(status, "mark");
-		if (path && !mark_is_selected(mark, status))
+		if (!rc && !mark_is_selected(mark, status))
 			rc = mark_refuse_others(mark, OTHER_EVENTS);
 	}
 	if (!rc && path && *path)
@@ -176,6 +189,25 @@ static bool mark_write(const struct mark *mark)
 	return size && write(mark->door, line, size) == (ssize_t)size;
 }
 
+/* ---- by the recorder's socket ---- */
+
+/* Whether the recorder has the line. False: it can't be said so, or there is an exit
+ * status in *ret_rc. */
+static bool mark_say(const struct mark *mark, int *ret_rc)
+{
+	struct sonde_session_ask ask = { .what = SONDE_ASK_MARK };
+	struct sonde_session_document *answer;
+
+	if (!mark->session || mark->has_stdin ||
+	    !sonde_marks_write(&mark->mark, ask.text, sizeof(ask.text)) ||
+	    !sonde_utf8_is_valid(ask.text, strlen(ask.text)))
+		return false;
+	*ret_rc = mark_ask(mark, &ask, &answer);
+	if (!*ret_rc)
+		sonde_session_document_free(answer);
+	return !*ret_rc;
+}
+
 /* ---- by libsonde ---- */
 
 static int mark_load(struct mark *mark)
@@ -191,19 +223,14 @@ static int mark_load(struct mark *mark)
 	return 0;
 }
 
-static int mark_join(const char *session)
+static int mark_join(const struct mark *mark)
 {
 	const struct sonde_session_ask ask = { .what = SONDE_ASK_JOIN };
 	struct sonde_session_document *answer;
-	struct sonde_rundir home;
-	int rc = sonde_command_home(&home);
+	int rc = mark_ask(mark, &ask, &answer);
 
-	if (rc)
-		return rc;
-	rc = sonde_command_ask(&home, session, &ask, &answer);
 	if (!rc)
 		sonde_session_document_free(answer);
-	sonde_rundir_close(&home);
 	return rc;
 }
 
@@ -250,7 +277,7 @@ static int mark_find_recorder(struct mark *mark, const char *session)
 	mark->site = (struct sonde_site){ &off, (void *)mark->room };
 	mark->enlist(&mark->site, 1);
 	if (session)
-		rc = mark_join(session);
+		rc = mark_join(mark);
 	if (rc || mark_state(mark))
 		return rc;
 	return mark_refuse_others(
@@ -273,7 +300,9 @@ static int mark_emit(struct mark *mark)
 			       "session ends: the event is lost, and counted");
 		return 1;
 	}
-	if (!mark->emit)
+	if (mark_say(mark, &rc))
+		return 0;
+	if (!rc && !mark->emit)
 		rc = mark_find_recorder(mark, mark->session);
 	if (rc)
 		return rc;

@@ -31,6 +31,7 @@ static const char *const words[] = {
 	[SONDE_ASK_CHANGE] = "change", [SONDE_ASK_CLEAR] = "clear",
 	[SONDE_ASK_WAIT] = "wait",     [SONDE_ASK_READ] = "read",
 	[SONDE_ASK_ROTATE] = "rotate", [SONDE_ASK_JOIN] = "join",
+	[SONDE_ASK_MARK] = "mark",
 };
 
 /* ---- requests ---- */
@@ -174,6 +175,21 @@ static int read_wish(const struct sonde_session_document *document,
 	return check_wish(wish, error, error_size);
 }
 
+/* What the line says is looked at where it is recorded. */
+static int read_mark(const struct sonde_session_document *document,
+		     struct sonde_session_ask *ask, char *error,
+		     size_t error_size)
+{
+	const char *text = sonde_session_document_text(document, "text");
+
+	if (!text || strlen(text) >= sizeof(ask->text) || !is_json_text(text))
+		return refuse_words(error, error_size,
+				    "\"text\" must be an event as a line of at "
+				    "most 4096 bytes, in UTF-8");
+	(void)snprintf(ask->text, sizeof(ask->text), "%s", text);
+	return 0;
+}
+
 static int read_request(const struct sonde_session_document *document,
 			struct sonde_session_ask *ask, char *error,
 			size_t error_size)
@@ -196,6 +212,8 @@ static int read_request(const struct sonde_session_document *document,
 		return read_directory(document, ask, error, error_size);
 	case SONDE_ASK_CHANGE:
 		return read_wish(document, &ask->wish, error, error_size);
+	case SONDE_ASK_MARK:
+		return read_mark(document, ask, error, error_size);
 	case SONDE_ASK_STATUS:
 	case SONDE_ASK_CLEAR:
 	case SONDE_ASK_WAIT:
@@ -268,6 +286,8 @@ char *sonde_session_ask_write(const struct sonde_session_ask *ask)
 		sonde_json_put_text(&json, "directory", ask->directory);
 	if (ask->what == SONDE_ASK_CHANGE)
 		put_wish(&json, &ask->wish);
+	if (ask->what == SONDE_ASK_MARK)
+		sonde_json_put_text(&json, "text", ask->text);
 	sonde_json_close(&json, '}');
 	(void)fputc('\n', to);
 	if (fclose(to)) {
@@ -328,7 +348,8 @@ static bool are_sayable(const char *rules)
 static bool is_sayable(const struct sonde_session_ask *ask)
 {
 	return are_sayable(ask->wish.rules) &&
-	       are_sayable(ask->wish.functions) && is_json_text(ask->directory);
+	       are_sayable(ask->wish.functions) &&
+	       is_json_text(ask->directory) && is_json_text(ask->text);
 }
 
 int sonde_session_ask_recorder(const struct sonde_rundir *dir, const char *name,

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "ring/layout.h"
 #include "session/document.h"
+#include "source/marks/line.h"
 #include "sys/rundir.h"
 
 #define SONDE_PROTOCOL_VERSION 1
@@ -33,6 +34,7 @@ enum sonde_session_ask_what {
 	SONDE_ASK_READ,
 	SONDE_ASK_ROTATE,
 	SONDE_ASK_JOIN,
+	SONDE_ASK_MARK,
 };
 
 /* What is to be another while it records; what is 0 stays. */
@@ -51,6 +53,7 @@ struct sonde_session_ask {
 	enum sonde_session_ask_what what;
 	char directory[PATH_MAX];       /* snapshot: a path from the root on */
 	struct sonde_session_wish wish; /* change */
+	char text[SONDE_MARK_MAX + 1];  /* mark: a line (source/marks/line.h) */
 };
 
 /* Pure: a request without its newline. 0; -EINVAL with one line in `error`,

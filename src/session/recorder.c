@@ -774,6 +774,7 @@ static void free_recorder(struct sonde_recorder *r)
 	(void)sonde_session_free(r->session); /* nothing was recorded */
 	sonde_session_kernel_close(r->kernel);
 	sonde_session_marks_free(r->marks);
+	sonde_session_said_free(r->said);
 	sonde_filters_free(r->filters);
 	if (r->epoll_fd >= 0)
 		(void)close(r->epoll_fd);
@@ -885,6 +886,7 @@ static void finish(struct sonde_recorder *r)
 	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++)
 		if (r->programs[i].source)
 			sonde_recorder_end_program(r, &r->programs[i]);
+	sonde_session_said_end(r->said);
 	sonde_recorder_end_chunks(r);
 	sonde_recorder_close_state(&r->state);
 	if (r->watch)

@@ -464,6 +464,32 @@ static void obey_join(struct sonde_recorder *r, struct asker *asker)
 		say_yes(asker);
 }
 
+/* Who asks says an event, which is his. */
+static void obey_mark(struct sonde_recorder *r, struct asker *asker,
+		      const char *line)
+{
+	struct sonde_peer who;
+	int rc = sonde_session_counts(r->config->session) ?
+			 -ENODEV :
+			 sonde_peer_of(asker->fd, &who);
+
+	if (!rc) {
+		rc = sonde_recorder_take_mark(r, who.pid, line);
+		sonde_peer_release(&who);
+	}
+	if (!rc)
+		say_yes(asker);
+	else
+		refuse(asker, rc == -ENOENT ?
+				      "it has other events (-e, --loglevel)" :
+			      rc == -ENODEV ?
+				      "it has no trace for it" :
+			      rc == -ENOSPC ?
+				      "there is no memory for it: the event is "
+				      "lost, and counted" :
+				      strerrordesc_np(-rc));
+}
+
 static void obey_rotate(struct sonde_recorder *r, struct asker *asker)
 {
 	if (r->chunks)
@@ -706,6 +732,9 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		break;
 	case SONDE_ASK_JOIN:
 		obey_join(r, asker);
+		break;
+	case SONDE_ASK_MARK:
+		obey_mark(r, asker, ask.text);
 		break;
 	case SONDE_ASK_STOP:
 		obey_end(r, asker, false);

@@ -38,6 +38,7 @@
 #include "session/protocol.h"
 #include "session/recorder.h"
 #include "session/roster.h"
+#include "session/said.h"
 #include "session/sentry.h"
 #include "session/session.h"
 #include "session/timebase.h"
@@ -107,6 +108,7 @@ struct sonde_recorder {
 	struct sonde_census *census;         /* NULL: none is taken */
 	struct sonde_session_kernel *kernel; /* NULL: no kernel events */
 	struct sonde_session_marks *marks;   /* of the kernel's door; or NULL */
+	struct sonde_session_said *said;     /* NULL: nothing was said to us */
 	struct sonde_watch *watch;           /* NULL: there is no program */
 	uint64_t next_watch_ns;
 	struct sonde_attach *attach; /* NULL: nobody is looked for */
@@ -409,6 +411,10 @@ int sonde_recorder_watch(struct sonde_recorder *r, int fd,
 int sonde_recorder_open_traces(const struct sonde_recorder *r,
 			       struct sonde_session *session, int dir,
 			       const char *name);
+
+/* As sonde_session_said_take(). */
+int sonde_recorder_take_mark(struct sonde_recorder *r, pid_t pid,
+			     const char *line);
 
 /* Reads all rings, and has in the trace what was in them when it began. */
 void sonde_recorder_read(struct sonde_recorder *r);

@@ -53,6 +53,17 @@ int sonde_recorder_open_traces(const struct sonde_recorder *r,
 	return rc;
 }
 
+/* ---- marks ---- */
+
+int sonde_recorder_take_mark(struct sonde_recorder *r, pid_t pid,
+			     const char *line)
+{
+	if (!r->said)
+		r->said = sonde_session_said_new(r->session, r->filters,
+						 r->config->session->mode);
+	return r->said ? sonde_session_said_take(r->said, pid, line) : -ENOMEM;
+}
+
 /* ---- who holds hooks ---- */
 
 static bool ask_holder(struct sonde_recorder *r)
