@@ -149,6 +149,19 @@ def a_session_by_name_says_where_its_door_is():
 
 
 @tracefs_test
+def a_session_without_programs_has_marks_in_the_kernels_trace():
+    need("bpf")
+    with Home() as home:
+        directory = home.start("night", "-a", "-k", "sched:sched_process_exec",
+                               "--kernel-source", "bpf")
+        check_equal("mark" in home.json("status", "night"), False, "a door")
+        home.ok("mark", "-s", "night", *VALUES)
+        ended = home.json("stop", "night")
+        check_sum(ended["events"])
+        check_equal(pairs(KernelTrace(directory)), [("job:done", RECORDED)], "marks")
+
+
+@tracefs_test
 def each_chunk_describes_its_marks():
     with Home() as home:
         directory = home.start("night", "-a", "-k", RARE, "--kernel-source",

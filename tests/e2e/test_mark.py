@@ -5,6 +5,7 @@ they were meant for, with their values, and those that nobody records are said t
 none."""
 
 import json
+import socket
 import subprocess
 
 from home import Home, check_sum
@@ -142,6 +143,116 @@ def lines_after_the_end_of_the_session_are_counted():
         check("2 lines came afterwards" in err, err)
         check_equal([e["text"] for e in Trace(directory).events("mark:line")],
                     ["one"], "lines")
+    p.end()
+
+
+def answers_to(home, name, *requests):
+    """What the recorder says to each line of bytes."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(TIMEOUT)
+        s.connect(home.socket(name))
+        heard = s.makefile()
+        s.sendall(b"".join(line + b"\n" for line in requests))
+        return [json.loads(heard.readline()) for _ in requests]
+
+
+@test
+def the_recorder_takes_a_line_by_its_socket():
+    """From any program, without libsonde."""
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "-e", "job:*", "--loglevel",
+                               "info")
+        lines = ("<3>job:done code=7 who=\"Ada L\"", "<7>job:done code=2", "other:x",
+                 "job:begin", 7, "x" * 4097, None)
+        said = answers_to(home, "night", *(
+            json.dumps({"sonde": 1, "do": "mark", "text": line}).encode()
+            for line in lines), b'{"sonde":1,"do":"mark","text":"job:\xff"}')
+        check_equal([answer["ok"] for answer in said],
+                    [True, False, False, True, False, False, False, False], said)
+        check("other events" in said[2]["error"], said[2])
+        check("a line of at most 4096 bytes" in said[5]["error"], said[5])
+        ended = home.json("stop", "night")
+        check_equal(marks(Trace(directory), "job"),
+                    [("job:done", {"code": 7, "who": "Ada L"}), ("job:begin", {})],
+                    "marks")
+        check_equal(ended["events"]["recorded"], 2, "recorded")
+        check_sum(ended["events"])
+    p.end()
+
+
+@test
+def many_marks_leave_one_stream():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid)
+        for n in range(30):
+            home.ok("mark", "-s", "night", "one", f"n={n}")
+        ended = home.json("stop", "night")
+        check_equal([f["n"] for _, f in marks(Trace(directory))], list(range(30)),
+                    "marks")
+        files = [f.name for f in directory.iterdir() if f.is_file()]
+        check_equal([f for f in files if "mark" in f or "sonde" in f], ["marks"],
+                    "files of marks")
+        check_equal(ended["events"]["recorded"], 30, "recorded")
+    p.end()
+
+
+@test
+def a_flight_recorder_drops_marks_with_the_rest():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("guard", "-p", p.pid, "--mode", "overwrite")
+        home.ok("mark", "-s", "guard", "before")
+        check_equal(home.json("status", "guard")["events"]["held"], 1, "held")
+        home.ok("clear", "guard")
+        home.ok("mark", "-s", "guard", "behind")
+        trace, _ = home.snapshot("guard")
+        check_equal(marks(trace), [("mark:behind", {})], "snapshot")
+        ended = home.json("stop", "guard")
+        check_sum(ended["events"])
+        check_equal((ended["events"]["cleared"], ended["events"]["recorded"]),
+                    (1, 1), "cleared and recorded")
+        check_equal(marks(Trace(directory)), [("mark:behind", {})], "at the end")
+    p.end()
+
+
+@test
+def a_flight_recorder_keeps_the_newest_marks():
+    p = Program(program())
+    text = "x" * 3000
+    with Home() as home:
+        directory = home.start("guard", "-p", p.pid, "--mode", "overwrite")
+        for first in range(0, 3000, 50):
+            said = answers_to(home, "guard", *(
+                json.dumps({"sonde": 1, "do": "mark",
+                            "text": f"big n={n} text={text}"}).encode()
+                for n in range(first, first + 50)))
+            check(all(answer["ok"] for answer in said), said)
+        ended = home.json("stop", "guard")
+        check_sum(ended["events"])
+        check_equal(ended["events"]["emitted"], 3000, "emitted")
+        kept = [f["n"] for _, f in marks(Trace(directory))]
+        check(500 < len(kept) < 2000, f"{len(kept)} are kept")
+        check_equal(kept, list(range(3000 - len(kept), 3000)), "the newest")
+        check_equal(ended["events"]["recorded"], len(kept), "recorded")
+    p.end()
+
+
+@test
+def each_chunk_has_its_marks():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--rotate", "1h")
+        home.ok("mark", "-s", "night", "first", "n=1")
+        chunk = home.json("rotate", "night")["directory"]
+        home.ok("mark", "-s", "night", "first", "n=2")
+        home.ok("mark", "-s", "night", "second")
+        home.ok("stop", "night")
+        check_equal(marks(Trace(chunk)), [("mark:first", {"n": 1})], "before")
+        last = sorted(d for d in directory.iterdir() if d.is_dir())[-1]
+        check_equal(marks(Trace(last)), [("mark:first", {"n": 2}),
+                                         ("mark:second", {})], "behind")
     p.end()
 
 
