@@ -190,6 +190,16 @@ size_t sonde_ctf_frame_pack(void *to, size_t room, const void *from,
 	return ZSTD_isError(packed) ? 0 : packed;
 }
 
+uint64_t sonde_ctf_frame_bytes(const void *from, size_t packed)
+{
+	unsigned long long size = ZSTD_getFrameContentSize(from, packed);
+
+	return size == ZSTD_CONTENTSIZE_UNKNOWN ||
+			       size == ZSTD_CONTENTSIZE_ERROR ?
+		       0 :
+		       size;
+}
+
 bool sonde_ctf_frame_unpack(void *to, size_t size, const void *from,
 			    size_t packed)
 {

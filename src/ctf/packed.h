@@ -49,6 +49,9 @@ static inline bool sonde_ctf_is_packed(const void *bytes, size_t size)
  * there is room for, or this build can't. */
 size_t sonde_ctf_frame_pack(void *to, size_t room, const void *from,
 			    size_t size);
+/* A stranger's: how many bytes it says that it has; 0: it is no frame, doesn't say
+ * it, or this build can't. */
+uint64_t sonde_ctf_frame_bytes(const void *from, size_t packed);
 /* A stranger's: whether it is a frame of exactly `size` bytes, which are there. */
 bool sonde_ctf_frame_unpack(void *to, size_t size, const void *from,
 			    size_t packed);

@@ -5,7 +5,7 @@
  * modules.dep has a line for each file of this kernel's; those that are loaded have a
  * directory of addresses in /sys/module, which are 0 for who mustn't know them. The
  * file with debugging information comes first, then the module itself, whose symbol
- * table is better than none. What is compressed, or elsewhere, is left out.
+ * table is better than none; compressed as depmod knows it. What is elsewhere is left out.
  */
 #include "sys/kmodules.h"
 
@@ -33,6 +33,9 @@ static const char *const module_places[] = {
 	"/usr/lib/debug/lib/modules/",
 	"/lib/modules/",
 };
+
+static const char *const module_endings[] = { ".ko", ".ko.xz", ".ko.zst",
+					      ".ko.gz" };
 
 /* What /sys/module calls it; false: that is no file of a module. */
 static bool name_module(const char *path, char name[NAME_ROOM])
@@ -134,17 +137,29 @@ uint64_t sonde_kmodules_stamp(const char *path)
 	return rc && rc != -ENOENT ? 0 : stamp | 1;
 }
 
+/* `stem`: up to the ending. */
+static bool find_in_place(const char *place, const char *release,
+			  const char *stem, size_t length,
+			  char found[PATH_ROOM])
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(module_endings); i++) {
+		(void)snprintf(found, PATH_ROOM, "%s%s/%.*s%s", place, release,
+			       (int)length, stem, module_endings[i]);
+		if (!access(found, R_OK))
+			return true;
+	}
+	return false;
+}
+
 static bool find_module_file(const char *release, const char *path,
 			     char found[PATH_ROOM])
 {
 	size_t length = (size_t)(strstr(sonde_text_base(path), ".ko") - path);
 
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(module_places); i++) {
-		(void)snprintf(found, PATH_ROOM, "%s%s/%.*s.ko",
-			       module_places[i], release, (int)length, path);
-		if (!access(found, R_OK))
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(module_places); i++)
+		if (find_in_place(module_places[i], release, path, length,
+				  found))
 			return true;
-	}
 	return false;
 }
 
@@ -161,8 +176,10 @@ static bool visit_line(const char *release, const char *path,
 	if (!name_module(path, name))
 		return true;
 	module.text = sonde_kmodule_section(name, ".text");
-	return !module.text || !find_module_file(release, path, file) ||
-	       visit(ctx, &module);
+	if (!module.text || !find_module_file(release, path, file))
+		return true;
+	module.is_packed = strcmp(strrchr(file, '.'), ".ko") != 0;
+	return visit(ctx, &module);
 }
 
 int sonde_kmodules_each(bool (*visit)(void *ctx,

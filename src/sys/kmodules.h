@@ -10,6 +10,7 @@
 struct sonde_kmodule {
 	const char *name; /* as /sys/module has it */
 	const char *path; /* of its file */
+	bool is_packed;   /* which is compressed, as its name says */
 	uint64_t text;    /* where its section .text is */
 };
 
