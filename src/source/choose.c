@@ -274,10 +274,11 @@ static int open_with_stacks(const struct sonde_source_config *config,
 		return fail_stacks(error, -EOPNOTSUPP,
 				   "take --kernel-source bpf");
 	for (uint32_t i = 0; i < rules->nr; i++)
-		if (rules->rules[i].kind != SONDE_RULE_EVENT)
+		if (rules->rules[i].kind != SONDE_RULE_EVENT &&
+		    rules->rules[i].kind != SONDE_RULE_KPROBE)
 			return fail_stacks(error, -EOPNOTSUPP,
-					   "probes by -k don't, those of sonde "
-					   "probe --kernel do");
+					   "kretprobe:, uprobe: and "
+					   "uretprobe: don't; kprobe: does");
 	if (has_returns(config))
 		return sonde_source_fail(
 			error, -EOPNOTSUPP,

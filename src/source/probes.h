@@ -85,6 +85,7 @@ struct sonde_source_probe {
 	uint32_t nr_arguments; /* then: of these, each is in one register */
 	const char *name;      /* the event's, without the provider's */
 	struct sonde_program *condition; /* or NULL */
+	const char *late; /* one that is tested as events are read; or NULL */
 	struct sonde_source_probe_item items[SONDE_SOURCE_PROBE_ITEMS];
 	uint32_t nr_items;
 	bool tells_addresses;

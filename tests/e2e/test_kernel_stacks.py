@@ -136,6 +136,62 @@ def a_system_call_has_the_programs_part():
     check_equal(under(rows, "main;sleeps;naps$"), 10, str(rows))
 
 
+def need_kprobes():
+    need("bpf")
+    if not pathlib.Path("/sys/bus/event_source/devices/kprobe").exists():
+        raise Skip("the kernel has no kprobes (CONFIG_KPROBES)")
+
+
+NAPS = "kprobe:hrtimer_nanosleep"
+
+
+@kernel_test
+def a_probe_at_a_function_has_both_parts_and_its_arguments():
+    need_kprobes()
+    done = blocker(5, k=NAPS)
+    naps = done.trace().events("kprobe_hrtimer_nanosleep")
+    check_equal(sorted(e["rqtp"] for e in naps), [10**6] * 5 + [2 * 10**6] * 5,
+                "how long it sleeps")
+    check(all(numbers_of(e)[1] == e.tid for e in naps), str(naps[:3]))
+    rows = folded(done.dir, "events")
+    # The first frame is the function itself: what comes below is the tracer.
+    for path in ("main;naps;", "main;sleeps;naps;"):
+        check_equal(under(rows, rf"(^|;){path}.*;hrtimer_nanosleep$"), 5,
+                    f"{path}: {rows}")
+    check_equal(sum(rows.values()), 10, str(rows))
+
+
+@kernel_test
+def a_probes_condition_is_about_its_arguments():
+    need_kprobes()
+    done = blocker(5, k=[f"{NAPS} if rqtp > 1500000", "sched:sched_switch if "
+                         'prev_comm == "kernel_blocker"'])
+    trace = done.trace()
+    naps = trace.events("kprobe_hrtimer_nanosleep")
+    check_equal([e["rqtp"] for e in naps], [2 * 10**6] * 5, "sleeps")
+    told = [e["number"] for e in trace.events("sonde:stack")]
+    used = {numbers_of(e)[0]
+            for e in naps + trace.events("sched_switch")}
+    check_equal(set(told), used, "stacks")
+    said = run(SONDE, "record", "-k", f"{NAPS} if nothing > 1", "--stack", "-o",
+               scratch() / "other", "--", "true")
+    check(said.returncode and "'nothing'" in said.stderr, said.stderr)
+
+
+@kernel_test
+def a_probe_within_a_function_has_stacks():
+    need_kprobes()
+    # Which bytes begin an instruction, only that one says for sure.
+    done = blocker(5, k=f"{NAPS}+0x0")
+    naps = done.trace().events("kprobe_hrtimer_nanosleep_0x0")
+    check_equal(len(naps), 10, "hits")
+    check(all(not e.fields or "rqtp" not in e.fields for e in naps),
+          str(naps[:2]))
+    rows = folded(done.dir, "events")
+    check_equal(under(rows, r"main;sleeps;naps;.*;hrtimer_nanosleep$"), 5,
+                str(rows))
+
+
 @kernel_test
 def texts_come_with_stacks():
     done = recorded("cat", "/etc/hostname",
@@ -286,8 +342,12 @@ def only_bpf_has_them():
         said = refused(SWITCH, "--kernel-source", source, "--", "true")
         check("no kernel events: --stack" in said and
               "--kernel-source bpf" in said, said)
-    said = refused("uprobe:/bin/sh:main", "--", "true")
-    check("no kernel events: --stack" in said, said)
+    for probe in "uprobe:/bin/sh:main", "kretprobe:vfs_read":
+        said = refused(probe, "--", "true")
+        check("no kernel events: --stack" in said and "kprobe: does" in said,
+              said)
+    said = refused("kprobe:vfs_read+x", "--", "true", status=2)
+    check("+BYTES" in said, said)
     said = refused(SWITCH, "-a", "--kernel-source", "tracefs", "--duration",
                    "1s", status=1)
     check("--stack" in said, said)

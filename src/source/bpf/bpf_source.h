@@ -11,6 +11,7 @@
  *	stacks.c	frames behind records into numbers of call stacks
  *	object.c	the programs and maps: load, map, attach
  *	probes.c	those at the kernel's functions
+ *	kprobes.c	those that rules say, with call stacks
  *	misses.c	hits of those that the kernel left out
  *	rings.c		the rings' memory and their readers
  *	tree.c		scope TREE: who is in it at the start
@@ -66,6 +67,7 @@ struct bpf_any {
 };
 
 struct bpf_probe;
+struct bpf_kprobe;
 struct bpf_own_code;
 
 /* What is asked for hits that the kernel left out (misses.c). */
@@ -110,6 +112,10 @@ struct bpf_source {
 	struct bpf_any anys[SONDE_BPF_ANY_NR];
 	uint32_t nr_anys;
 	struct bpf_probe *probes; /* one for each of config.probes */
+	/* With those of rules, from the first_kprobe-th on; or NULL (kprobes.c). */
+	struct sonde_source_probe *all_probes;
+	struct bpf_kprobe *kprobes;
+	uint32_t nr_kprobes, first_kprobe;
 	struct bpf_misses misses;
 	bool has_entries; /* any call's entry, and exit */
 	bool has_exits;
@@ -274,6 +280,16 @@ void bpf_probes_tick(struct bpf_source *source);
 /* Conditions of the i-th that met memory which can't be read; after detach. */
 uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i);
 void bpf_probes_free(struct bpf_source *source);
+
+/* ---- kprobes.c ---- */
+
+#define SONDE_BPF_KPROBE_GROUP "kprobe" /* the events' provider */
+
+/* With call stacks: what rules say is added to config.probes. */
+int bpf_kprobes_select(struct bpf_source *source,
+		       struct sonde_source_error *error);
+/* After bpf_probes_free(). */
+void bpf_kprobes_free(struct bpf_source *source);
 
 /* ---- misses.c ---- */
 

@@ -61,6 +61,7 @@ void bpf_events_free(struct bpf_source *source)
 	free(source->plans);
 	bpf_any_free(source);
 	bpf_probes_free(source);
+	bpf_kprobes_free(source);
 	source->events = NULL;
 	source->by_name = NULL;
 	source->plans = NULL;
@@ -379,6 +380,8 @@ int bpf_events_select(struct bpf_source *source,
 		rc = select_all_calls(source, room, error);
 	if (!rc && !source->config.only_best)
 		rc = bpf_any_select(source, room, error);
+	if (!rc)
+		rc = bpf_kprobes_select(source, error);
 	if (!rc)
 		rc = bpf_probes_select(source, error);
 	if (rc)

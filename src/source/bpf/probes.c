@@ -43,6 +43,7 @@
 #include "expr/agent.h"
 #include "expr/ebpf.h"
 #include "expr/program.h"
+#include "types/desc.h"
 
 #define PMU_FILE  "/sys/bus/event_source/devices/kprobe/type"
 #define TASK_AT   (-8)
@@ -835,7 +836,6 @@ int bpf_probes_select(struct bpf_source *source,
 		      struct sonde_source_error *error)
 {
 	const struct sonde_source_config *config = &source->config;
-	const struct bpf_test none = { .late = NULL };
 	int rc = 0;
 
 	if (!config->nr_probes)
@@ -852,13 +852,14 @@ int bpf_probes_select(struct bpf_source *source,
 	if (!source->probes)
 		return -ENOMEM;
 	for (uint32_t i = 0; !rc && i < config->nr_probes; i++) {
+		const struct sonde_source_probe *is = &config->probes[i];
+		const struct bpf_test test = { .late = is->late };
 		struct bpf_probe *probe = &source->probes[i];
 
-		probe->is = &config->probes[i];
+		probe->is = is;
 		probe->load.types = -1;
-		rc = bpf_events_add(source, SONDE_SOURCE_PROBE_GROUP,
-				    probe->is->name, probe->is->desc, &none,
-				    &probe->id);
+		rc = bpf_events_add(source, sonde_desc_provider(is->desc),
+				    is->name, is->desc, &test, &probe->id);
 	}
 	return rc;
 }
