@@ -447,7 +447,9 @@ sonde_walk_next(struct sonde_walk *walk, const char **ret_name,
  * -1 or -ENOENT if it doesn't. Where no context says it, a kernel's trace does:
  * the thread that the CPU ran, by sched_switch; its process and its name, by
  * the state dump, forks, exec and switches. The first event for which that is
- * needed costs a pass over the trace, on all CPUs.
+ * needed costs a pass over the trace, on all CPUs. Numbers are the machine's; of a
+ * thread in a PID namespace of its own that only has a number there, it is that
+ * plus a multiple of 4194304, one for each program.
  */
 SONDE_TRACE_API int32_t sonde_event_tid(const struct sonde_event *event);
 SONDE_TRACE_API int32_t sonde_event_pid(const struct sonde_event *event);

@@ -5,7 +5,10 @@
  * knows by this alone; without one, and where it doesn't know, -1 or NULL.
  *
  * A program in a PID namespace of its own says other numbers of itself than its
- * machine does. All but number() is about the machine's.
+ * machine does. number() makes the machine's of them, and all else is about those.
+ * Where only its own is known, of a thread that the recorder hasn't seen, the
+ * number is n * SONDE_OWN_NUMBERS more than that, n from 1 on: another one for each
+ * image, and one that no machine gives.
  */
 #ifndef READER_ATTRIBUTION_H
 #define READER_ATTRIBUTION_H
@@ -16,6 +19,9 @@
 
 struct sonde_attribution;
 
+/* Linux's numbers are below, whatever kernel.pid_max is. */
+#define SONDE_OWN_NUMBERS (1 << 22)
+
 struct sonde_attributor {
 	/* 0; -E2BIG: there is more in the trace than may be kept; another errno:
 	 * no memory, or nothing in it says more than its events do. Once for
@@ -25,7 +31,7 @@ struct sonde_attributor {
 		    struct sonde_attribution **ret_attribution);
 	void (*free)(struct sonde_attribution *attribution);
 	/* Of the thread, or the process, that is `own` in what `event` says of
-	 * itself: the machine's number. Any thread, here and below. */
+	 * itself. Any thread, here and below. */
 	int32_t (*number)(const struct sonde_attribution *attribution,
 			  const struct sonde_event *event, int32_t own);
 	/* `event` says when, and on which CPU. */

@@ -189,6 +189,8 @@ struct sonde_trace {
 	struct sonde_event_class **classes; /* info.index is the place here */
 	int64_t begin_ns, end_ns;           /* SONDE_TIME_MAX, _MIN: none */
 	struct sonde_problems *problems;    /* problems.c's own */
+	/* Programs' events say others than their machine's: sonde:contained. */
+	bool has_own_numbers;
 	bool is_part; /* some stream isn't read from its beginning */
 	const struct sonde_attributor *attributor; /* NULL: none */
 	pthread_mutex_t attribution_mutex;
@@ -288,8 +290,8 @@ static inline int64_t sonde_event_since_ns(const struct sonde_event *event,
 uint64_t sonde_source_image(const struct sonde_source *source,
 			    uint64_t class_id);
 
-/* The field of a context that names the event's thread, as event->tid is its
- * number; -1 if no event around it says so. */
+/* What a context says of the event's thread, or an event around it, as its machine
+ * numbers it; -1 if none does. */
 int32_t sonde_event_own_tid(const struct sonde_event *event);
 int32_t sonde_event_own_pid(const struct sonde_event *event);
 /* 0, or -ENOENT. */

@@ -649,6 +649,11 @@ pid_t sonde_arena_source_own_pid(const struct sonde_arena_source *source)
 	return (pid_t)sonde_arena_pid(&source->view);
 }
 
+bool sonde_arena_source_is_found(const struct sonde_arena_source *source)
+{
+	return source->view.is_found;
+}
+
 const char *sonde_arena_source_name(const struct sonde_arena_source *source)
 {
 	return source->name;

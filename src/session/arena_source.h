@@ -85,6 +85,8 @@ uint32_t sonde_arena_source_id(const struct sonde_arena_source *source);
 pid_t sonde_arena_source_pid(const struct sonde_arena_source *source);
 /* Who made the arena, as the process says: by the number it has for itself. */
 pid_t sonde_arena_source_own_pid(const struct sonde_arena_source *source);
+/* Whether the arena was found in a process, which may be another than that. */
+bool sonde_arena_source_is_found(const struct sonde_arena_source *source);
 /* Its name, made of what any file system takes. */
 const char *sonde_arena_source_name(const struct sonde_arena_source *source);
 bool sonde_arena_source_is_arena(const struct sonde_arena_source *source,

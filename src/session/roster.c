@@ -73,7 +73,8 @@ struct sonde_roster {
 	size_t nr_origins, origins_room;
 	struct contained *contained; /* sorted by image and thread */
 	size_t nr_contained, contained_room;
-	uint32_t our_pid_ns;
+	uint32_t our_pid_ns, class_id;
+	bool has_contained; /* the event is declared */
 };
 
 /* ---- the stream ---- */
@@ -116,16 +117,28 @@ static int roster_add_events(struct sonde_output *output, uint32_t class_id)
 	sonde_build_int(&build, "policy_number", 32, 0);
 	sonde_build_int(&build, "prio", 32, SONDE_FIELD_SIGNED);
 	sonde_build_int(&build, "nice", 32, SONDE_FIELD_SIGNED);
-	rc = add_event(output, class_id, SCHEDULE_ID, &build, room);
-	if (rc)
-		return rc;
+	return add_event(output, class_id, SCHEDULE_ID, &build, room);
+}
+
+/* Once it is needed: to readers it says that numbers may be others. */
+static int add_contained(struct sonde_roster *roster)
+{
+	uint64_t room[SONDE_DESC_MAX / 8];
+	struct sonde_build build;
+	int rc;
+
+	if (roster->has_contained)
+		return 0;
 	sonde_build_begin(&build, room, "sonde", "contained", SONDE_DEBUG);
 	sonde_build_int(&build, "image", 32, 0);
 	sonde_build_int(&build, "tid", 32, 0);
 	sonde_build_int(&build, "pid", 32, 0);
 	sonde_build_int(&build, "own_tid", 32, 0);
 	sonde_build_int(&build, "own_pid", 32, 0);
-	return add_event(output, class_id, CONTAINED_ID, &build, room);
+	rc = add_event(roster->output, roster->class_id, CONTAINED_ID, &build,
+		       room);
+	roster->has_contained = !rc;
+	return rc;
 }
 
 struct sonde_roster *sonde_roster_new(struct sonde_output *output,
@@ -143,6 +156,7 @@ struct sonde_roster *sonde_roster_new(struct sonde_output *output,
 		return NULL;
 	roster->output = output;
 	roster->header = header;
+	roster->class_id = class_id;
 	roster->our_pid_ns = sonde_process_ns(0, "pid");
 	rc = sonde_ctf_trace_add_class(output->trace, class_id, header,
 				       "names of threads");
@@ -247,7 +261,10 @@ static int append_contained(struct sonde_roster *roster,
 		(int32_t)contained->image, contained->tid,     contained->pid,
 		contained->own_tid,        contained->own_pid,
 	};
+	int rc = add_contained(roster);
 
+	if (rc)
+		return rc;
 	return append_numbers(roster, CONTAINED_ID, contained->seen, numbers);
 }
 
@@ -367,6 +384,30 @@ static int begin_look(const struct sonde_roster *roster,
 				 (children_ns && children_ns != look.pid_ns)));
 	*ret_look = look;
 	return 0;
+}
+
+/* Before the first look, perhaps: then its own number and ours are known all the
+ * same of who said hello, as our number of that one is the kernel's word. Who was
+ * found may have another's arena. */
+static void look_at_ended(struct sonde_roster *roster,
+			  const struct sonde_arena_source *image)
+{
+	const int32_t pid = sonde_arena_source_pid(image);
+	const int32_t own = sonde_arena_source_own_pid(image);
+
+	if (own == pid)
+		return;
+	if (sonde_arena_source_is_found(image))
+		sonde_roster_disown(roster, image);
+	else
+		contain(roster, (struct contained){
+					.image = sonde_arena_source_id(image),
+					.tid = pid,
+					.pid = pid,
+					.own_tid = own,
+					.own_pid = own,
+				});
+	publish(roster);
 }
 
 void sonde_roster_disown(struct sonde_roster *roster,
@@ -504,10 +545,7 @@ void sonde_roster_look(struct sonde_roster *roster,
 	if (!roster || roster->output->disk_error)
 		return;
 	if (begin_look(roster, image, &look)) {
-		/* It has ended: before the first look, perhaps. */
-		if (sonde_arena_source_own_pid(image) !=
-		    sonde_arena_source_pid(image))
-			sonde_roster_disown(roster, image);
+		look_at_ended(roster, image);
 		return;
 	}
 	look_at_origin(roster, &look);

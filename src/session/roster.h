@@ -22,7 +22,8 @@
  * threads an event `sonde:contained` {image, tid, pid, own_tid, own_pid} says both, when
  * it is first seen: in the events of that image (the stream class) the thread is
  * own_tid. Of an image that has one such event, no thread is known by its number
- * alone; with all numbers 0 it says only that.
+ * alone; with all numbers 0 it says only that. The event is declared with the first
+ * of them.
  *
  * What is not known, and can't be without a call in the program:
  *   - threads that live between two looks only

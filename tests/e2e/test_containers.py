@@ -140,24 +140,46 @@ def by_name(events):
     return {event["payload"]["name"]: event for event in events}
 
 
+def numbers_of(name):
+    """Those of the process that is called so, from here inwards."""
+    for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            text = status.read_text(encoding="utf-8")
+            if text.startswith(f"Name:\t{name}\n"):
+                return [int(n) for n in
+                        re.search(r"NSpid:(.*)", text)[1].split()]
+    return []
+
+
 @test
-def programs_of_one_number_keep_their_names():
+def programs_of_one_number_are_told_apart():
     outer, inner = program("outer"), program("inner")
     with recording(program("maker"), "fork", outer, "twin", inner) \
             as (trace, wait_for, _):
         wait_for(lambda: sum(bool(e.get("ppid")) for e in fields(trace)) == 2)
+        numbers = {name: numbers_of(name) for name in ("outer", "inner")}
+    check_equal(numbers["outer"][-1], numbers["inner"][-1], "one number")
     events = by_name(fields(trace))
     check_equal(set(events), {"outer", "inner"}, "events")
     for name, event in events.items():
-        check_equal(event["pid"], events["outer"]["payload"]["number"], name)
+        check_equal(event["payload"]["number"], numbers[name][-1], "its own")
+        # As the recorder sees it: one level in from here.
+        check_equal((event["pid"], event["tid"]), (numbers[name][1],) * 2,
+                    name)
         check_equal(event["procname"], name, "procname")
+        found, = fields(trace, "-f", f"pid == {event['pid']}")
+        check_equal(found["procname"], name, "found by its number")
     # The parents are two: the maker, and the namespace's first process.
     check(events["outer"]["ppid"] != events["inner"]["ppid"], events)
     check(events["outer"]["pid_ns"] != events["inner"]["pid_ns"], events)
+    rows = json.loads(run(SONDE, "report", "top", "--by", "thread", "--json",
+                          trace).stdout)["top"]
+    check_equal({(row["key"], row["thread"]) for row in rows},
+                {(str(numbers[name][1]), name) for name in numbers}, "report")
 
 
 @test
-def a_child_in_a_namespace_below_has_no_other_ones_name():
+def a_child_in_a_namespace_below_is_no_other_process():
     outer = program("outer")
     with recording(program("maker"), "fork", outer, "child", "below") \
             as (trace, wait_for, _):
@@ -166,7 +188,11 @@ def a_child_in_a_namespace_below_has_no_other_ones_name():
             e.get("procname") for e in fields(trace)))
     events = by_name(fields(trace))
     check_equal(events["outer"]["procname"], "outer", "outer")
-    check_equal(events["below"]["pid"], events["outer"]["pid"], "number")
+    number = events["below"]["payload"]["number"]
+    check_equal(number, events["outer"]["pid"], "number")
+    # No process has such a number.
+    for what in ("pid", "tid"):
+        check_equal(events["below"][what], (1 << 22) + number, what)
     for what in ("procname", "ppid", "pid_ns", "cgroup"):
         check_equal(events["below"].get(what), None, what)
 

@@ -63,6 +63,7 @@ struct numbering {
 	struct since since;
 	uint64_t image;
 	int32_t tid;
+	int32_t nr; /* of the image among those, from 1 on */
 };
 
 /* A thread is scheduled so. */
@@ -471,15 +472,26 @@ static int by_image(const void *a, const void *b)
 	return by_since(&left->since, &right->since);
 }
 
+static void sort_numbers(struct told *told)
+{
+	struct numbering *numbers = told->numbers;
+
+	if (!told->nr_numbers)
+		return;
+	qsort(numbers, told->nr_numbers, sizeof(*numbers), by_image);
+	numbers[0].nr = 1;
+	for (size_t i = 1; i < told->nr_numbers; i++)
+		numbers[i].nr = numbers[i - 1].nr +
+				(numbers[i].image != numbers[i - 1].image);
+}
+
 static void sort_told(struct told *told)
 {
 	sort_since(told->groups, told->nr_groups, sizeof(*told->groups));
 	sort_since(told->schedules, told->nr_schedules,
 		   sizeof(*told->schedules));
 	sort_since(told->spaces, told->nr_spaces, sizeof(*told->spaces));
-	if (told->nr_numbers)
-		qsort(told->numbers, told->nr_numbers, sizeof(*told->numbers),
-		      by_image);
+	sort_numbers(told);
 }
 
 /* The last record of that thread or process up to that time, or its first; NULL. */
@@ -664,6 +676,7 @@ int32_t sonde_attribution_number(const struct sonde_attribution *attribution,
 	uint64_t image;
 	size_t first;
 	size_t end;
+	int32_t nr;
 
 	if (!told || !told->nr_numbers)
 		return own;
@@ -674,12 +687,17 @@ int32_t sonde_attribution_number(const struct sonde_attribution *attribution,
 	SONDE_SEARCH(end, told->nr_numbers, told->numbers[end].image <= image);
 	if (first == end)
 		return own;
-	found = own > 0 ?
-			find_last_since(told->numbers + first, end - first,
-					sizeof(*found),
-					(struct since){ event->time_ns, own }) :
-			NULL;
-	return found ? found->tid : -1;
+	if (own <= 0 || own >= SONDE_OWN_NUMBERS)
+		return -1;
+	found = find_last_since(told->numbers + first, end - first,
+				sizeof(*found),
+				(struct since){ event->time_ns, own });
+	if (found)
+		return found->tid;
+	nr = told->numbers[first].nr;
+	return nr <= INT32_MAX / SONDE_OWN_NUMBERS ?
+		       nr * SONDE_OWN_NUMBERS + own :
+		       -1;
 }
 
 int32_t sonde_attribution_pid(const struct sonde_attribution *attribution,
@@ -771,27 +789,6 @@ sonde_attribution_last_name(const struct sonde_attribution *attribution,
 	return attribution && tid > 0 ?
 		       find_name(&attribution->told, tid, SONDE_TIME_MAX) :
 		       NULL;
-}
-
-const char *
-sonde_attribution_shared_name(const struct sonde_attribution *attribution,
-			      int32_t own)
-{
-	const char *name = sonde_attribution_last_name(attribution, own);
-	const char *other;
-
-	for (size_t i = 0; attribution && i < attribution->told.nr_numbers;
-	     i++) {
-		const struct numbering *one = &attribution->told.numbers[i];
-
-		if (one->since.id != own || one->tid == own)
-			continue;
-		other = sonde_attribution_last_name(attribution, one->tid);
-		if (!other || (name && strcmp(name, other) != 0))
-			return NULL;
-		name = other;
-	}
-	return name;
 }
 
 /* ---- the trace's own ---- */

@@ -29,7 +29,7 @@
  * A program in a PID namespace of its own numbers its threads otherwise than the
  * recorder, and the kernel, do: where the recorder has said both (sonde:contained),
  * a thread of its is known by image and number; no number in events of such an
- * image is taken for another process's.
+ * image is taken for another process's. Its events have the machine's numbers then.
  *
  * Memory: 16 bytes for each switch, 32 for each new name of a thread. Of a
  * trace with more than the limit below, nothing of this is known: the part that
@@ -66,8 +66,8 @@ void sonde_attribution_free(struct sonde_attribution *attribution);
 /* All: what isn't known is -1 or NULL, and `attribution` may be NULL. */
 int32_t sonde_attribution_tid(const struct sonde_attribution *attribution,
 			      const struct sonde_event *event);
-/* The machine's number of a thread or process, by that in what the event says of
- * itself: mostly the same. What follows is about the machine's. */
+/* Of a thread or process by that in what the event says of itself, which mostly is
+ * the same (reader/attribution.h). What follows is about the machine's. */
 int32_t sonde_attribution_number(const struct sonde_attribution *attribution,
 				 const struct sonde_event *event, int32_t own);
 int32_t sonde_attribution_pid(const struct sonde_attribution *attribution,
@@ -95,11 +95,5 @@ const char *sonde_attribution_name(const struct sonde_attribution *attribution,
 const char *
 sonde_attribution_last_name(const struct sonde_attribution *attribution,
 			    int32_t tid);
-
-/* The same where only the number in its events is known: NULL if threads in
- * several PID namespaces have that, and are not all called so. */
-const char *
-sonde_attribution_shared_name(const struct sonde_attribution *attribution,
-			      int32_t own);
 
 #endif /* ANALYSIS_MODEL_ATTRIBUTION_H */

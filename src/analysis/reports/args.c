@@ -35,7 +35,7 @@ size_t sonde_analysis_rows(const struct sonde_analysis_args *args,
 const char *sonde_analysis_thread_name(const struct sonde_analysis_args *args,
 				       int32_t tid)
 {
-	return sonde_attribution_shared_name(
+	return sonde_attribution_last_name(
 		sonde_trace_attribution(args->trace, 0), tid);
 }
 

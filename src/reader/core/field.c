@@ -491,39 +491,34 @@ attribution_of(const struct sonde_event *event)
 				       event->stream->source->machine);
 }
 
+/* What a program's event says of itself is as the program sees it. */
+static int32_t number_there(const struct sonde_event *event, int32_t own)
+{
+	const struct sonde_trace *trace = event->stream->trace;
+	const struct sonde_attribution *attribution;
+
+	if (__builtin_expect(!trace->has_own_numbers, 1) || !trace->attributor)
+		return own;
+	attribution = attribution_of(event);
+	return attribution ?
+		       trace->attributor->number(attribution, event, own) :
+		       -1;
+}
+
 int32_t sonde_event_own_tid(const struct sonde_event *event)
 {
 	const struct sonde_plan *plan = event->cls->plan;
 
-	return event->tid != -1 ? event->tid : number_of(event, &plan->tid);
+	return event->tid != -1 ? number_there(event, event->tid) :
+				  number_of(event, &plan->tid);
 }
 
 int32_t sonde_event_own_pid(const struct sonde_event *event)
 {
 	const struct sonde_plan *plan = event->cls->plan;
 
-	return event->pid != -1 ? event->pid : number_of(event, &plan->pid);
-}
-
-/* The event's thread and its process, as its machine numbers them. */
-static int32_t tid_there(const struct sonde_event *event,
-			 const struct sonde_attribution *attribution)
-{
-	const struct sonde_attributor *ask = event->stream->trace->attributor;
-	int32_t own = sonde_event_own_tid(event);
-
-	return own < 0 ? ask->tid(attribution, event) :
-			 ask->number(attribution, event, own);
-}
-
-static int32_t pid_there(const struct sonde_event *event,
-			 const struct sonde_attribution *attribution)
-{
-	const struct sonde_attributor *ask = event->stream->trace->attributor;
-	int32_t own = sonde_event_own_pid(event);
-
-	return own < 0 ? ask->pid(attribution, tid_there(event, attribution)) :
-			 ask->number(attribution, event, own);
+	return event->pid != -1 ? number_there(event, event->pid) :
+				  number_of(event, &plan->pid);
 }
 
 int32_t sonde_event_tid(const struct sonde_event *event)
@@ -589,7 +584,7 @@ int sonde_event_procname(const struct sonde_event *event,
 	attribution = attribution_of(event);
 	if (attribution)
 		name = trace->attributor->name(attribution, event,
-					       tid_there(event, attribution));
+					       sonde_event_tid(event));
 	return known_text(name, ret_value);
 }
 
@@ -602,10 +597,10 @@ int32_t sonde_event_ppid(const struct sonde_event *event)
 	/* A dump tells it of each thread, the recorder of the process. */
 	if (attribution)
 		ppid = trace->attributor->ppid(attribution,
-					       tid_there(event, attribution));
+					       sonde_event_tid(event));
 	if (attribution && ppid < 0)
 		ppid = trace->attributor->ppid(attribution,
-					       pid_there(event, attribution));
+					       sonde_event_pid(event));
 	return ppid;
 }
 
@@ -615,8 +610,7 @@ uint32_t sonde_event_pid_ns(const struct sonde_event *event)
 	const struct sonde_attribution *attribution = attribution_of(event);
 
 	return attribution ? trace->attributor->pid_ns(attribution, event,
-						       pid_there(event,
-								 attribution)) :
+						       sonde_event_pid(event)) :
 			     0;
 }
 
@@ -629,7 +623,7 @@ int sonde_event_cgroup(const struct sonde_event *event,
 
 	if (attribution)
 		path = trace->attributor->cgroup(attribution, event,
-						 pid_there(event, attribution));
+						 sonde_event_pid(event));
 	return known_text(path, ret_value);
 }
 
@@ -654,10 +648,10 @@ sonde_event_schedule(const struct sonde_event *event)
 	struct sonde_trace *trace = event->stream->trace;
 	const struct sonde_attribution *attribution = attribution_of(event);
 
-	return attribution ? trace->attributor->schedule(
-				     attribution, event,
-				     tid_there(event, attribution)) :
-			     NULL;
+	return attribution ?
+		       trace->attributor->schedule(attribution, event,
+						   sonde_event_tid(event)) :
+		       NULL;
 }
 
 int32_t sonde_event_cpu(const struct sonde_event *event)

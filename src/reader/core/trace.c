@@ -330,6 +330,8 @@ static int take_event_class(struct sonde_source *source,
 	if (!cls->info.name)
 		cls->info.name = "";
 	cls->info.internal = source->is_sonde && is_internal(cls->info.name);
+	if (cls->info.internal && !strcmp(cls->info.name, "sonde:contained"))
+		trace->has_own_numbers = true;
 	trace->classes = classes;
 	trace->classes[trace->nr_classes++] = cls;
 	return source->is_sonde ? take_payload_origins(source, cls) : 0;

@@ -36,8 +36,7 @@ void sonde_who_thread_name(const struct sonde_event *event, bool is_its,
 	}
 	attribution = sonde_trace_attribution(event->stream->trace,
 					      event->stream->source->machine);
-	name = sonde_attribution_last_name(
-		attribution, sonde_attribution_number(attribution, event, tid));
+	name = sonde_attribution_last_name(attribution, tid);
 	(void)snprintf(to, size, "%s", name ? name : "");
 }
 
