@@ -12,7 +12,7 @@ database's clock is three seconds ahead.
 import json
 import re
 
-from sonde import check, install, run, SONDE
+from sonde import check, install, run, scratch, SONDE
 from harness import check_equal, main, test
 from stories import (SPAN, START, WAIT, WAKE, entry, exit_, process, report, request,
                      switch, us, waking, write_trace)
@@ -405,6 +405,24 @@ def sync_again_starts_from_what_was_recorded():
     written = write(traces)
     check_equal([path.read_text() for path in paths], first, "files")
     check(abs(us(written["db"], "ahead") - AHEAD) < 400, written)
+
+
+@test
+def what_is_cut_of_a_synced_trace_is_on_the_same_clock():
+    traces = story(ppm=300).traces()
+    recorded = printed(traces, "--fields", "time", "--statedump")
+    write(traces)
+    synced = printed(traces, "--fields", "time", "--statedump")
+    check(synced != recorded, "times are as they were recorded")
+    parts = []
+    for trace in traces:
+        parts.append(scratch() / trace.name)
+        done = run(SONDE, "cut", "-q", "-o", parts[-1], trace)
+        check_equal(done.returncode, 0, done.stderr)
+    check_equal(sum(1 for part in parts for _ in part.rglob(".clock")), 3, "files")
+    check_equal(printed(parts, "--fields", "time", "--statedump"), synced, "times")
+    check_equal({row["synced_to"] for row in clocks(parts)[0].values()}, {"web"},
+                "clocks")
 
 
 @test

@@ -13,7 +13,8 @@
  *
  *  1. It has those events that were wanted, and those records of Sonde's that
  *     say whose they are, in the streams they were in, under the same file
- *     names. A trace of several sources is a directory for each.
+ *     names. A trace of several sources is a directory for each. Their times
+ *     are on the clock that the old one's were on.
  *  2. Packets are those of the old trace, with what was wanted of them; those
  *     with nothing are left out, unless 4 needs them. One is split where a time
  *     could not be told otherwise: a header with N bits of it moves the clock

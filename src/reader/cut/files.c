@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "reader/core/clock_line.h"
 #include "sys/nameless.h"
 #include "sys/write.h"
 
@@ -171,6 +172,35 @@ static int copy_metadata(struct sonde_cut_files *files, size_t i)
 	return files_end_file(files, to, out);
 }
 
+/* How its clock is to another machine's, if its times were read so. */
+static int write_clock_line(struct sonde_cut_files *files, size_t i)
+{
+	const struct sonde_clock_line *line = files->trace->sources[i]->line;
+	char to[SONDE_CUT_PATH_BYTES];
+	char *text;
+	int out;
+	int err;
+
+	if (!line)
+		return 0;
+	err = put_path(files, i, SONDE_CLOCK_LINE_FILE, to);
+	if (err != 0)
+		return err;
+	out = files_make_file(files, i, to);
+	if (out < 0)
+		return out;
+	text = sonde_clock_line_text(line);
+	err = text ? write_all(files, to, out, (const uint8_t *)text,
+			       strlen(text)) :
+		     -ENOMEM;
+	free(text);
+	if (err != 0) {
+		(void)close(out); /* of no use */
+		return err;
+	}
+	return files_end_file(files, to, out);
+}
+
 /* Its directory: the whole, or one in it if there are several. */
 static int make_source(struct sonde_cut_files *files, size_t i)
 {
@@ -188,7 +218,8 @@ static int make_source(struct sonde_cut_files *files, size_t i)
 					      strerrordesc_np(-dir));
 	}
 	files->dirs[i] = dir;
-	return copy_metadata(files, i);
+	err = copy_metadata(files, i);
+	return err != 0 ? err : write_clock_line(files, i);
 }
 
 int sonde_cut_files_begin(struct sonde_cut_files *files)
