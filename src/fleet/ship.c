@@ -722,7 +722,7 @@ static char *end_text(const struct origin *origin, size_t *ret_size)
 		return NULL;
 	for (const struct shipped *file = NULL;
 	     (file = sonde_hash_next(&origin->files, file));)
-		if (!file->is_document && strncmp(file->name, "index/", 6) != 0)
+		if (!sonde_net_is_file(SONDE_NET_DOCUMENT, file->name))
 			(void)fprintf(to, "%" PRIu64 " %" PRIu64 " %s\n",
 				      file->number, file->offset, file->name);
 	if (!fclose(to))
@@ -786,6 +786,9 @@ static int ship_origin(struct origin *origin, const struct sonde_trace *trace,
 	err = ship_document(origin, "metadata");
 	if (!err)
 		err = ship_streams(origin, trace, source);
+	/* who writes it does so when the trace is complete */
+	if (!err && origin->is_at_rest)
+		err = ship_document(origin, SONDE_NET_CLOCK);
 	if (!err && origin->is_at_rest)
 		err = ship_end(origin);
 	if (!err && (origin->is_at_rest || ship_is_due(origin)))

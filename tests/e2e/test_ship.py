@@ -74,6 +74,27 @@ def a_second_time_nothing_is_shipped_or_changed():
 
 
 @test
+def the_clock_s_line_of_a_synced_trace_arrives():
+    trace = small()
+    store, out = places()
+    first = ship(trace, store)["packets"]
+    (row,) = collect(store, out)
+    check_equal(row["pieces"], first, "pieces")
+    check_same(only(out), trace)
+    # `sonde sync --write` does so when all has been shipped, and again.
+    for bound in (5, 7):
+        (trace / ".clock").write_text("sonde clock 1\nto web\nline 0 3 100 3\n"
+                                      f"at 1 {bound}\n")
+        check_equal(ship(trace, store)["packets"], 0, "packets, again")
+        (row,) = collect(store, out)
+        check_equal((row["pieces"], row["state"]), (first, "complete"), "row")
+        check_same(only(out), trace)
+    done = run(SONDE, "stat", "--json", "-v", only(out))
+    check_equal(json.loads(done.stdout)["clocks"][0]["synced_to"], "web",
+                "whose clock")
+
+
+@test
 def bytes_that_no_packet_has_arrive_too():
     trace = small()
     with open(trace / "cpu0", "ab") as file:

@@ -68,7 +68,8 @@ bool sonde_net_is_file(enum sonde_net_kind kind, const char *file)
 	case SONDE_NET_END:
 		return !*file;
 	case SONDE_NET_DOCUMENT:
-		return !strcmp(file, "metadata") || is_index(file);
+		return !strcmp(file, "metadata") ||
+		       !strcmp(file, SONDE_NET_CLOCK) || is_index(file);
 	case SONDE_NET_PACKET:
 	case SONDE_NET_REST:
 		break;

@@ -150,14 +150,18 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 
 static void documents_have_names_of_their_own(void **state)
 {
-	static const char *const right[] = { "metadata", "index/cpu0.idx" };
+	static const char *const right[] = { "metadata", "index/cpu0.idx",
+					     ".clock" };
 	static const char *const wrong[] = { "cpu0",         "index/.idx",
 					     "index/.x.idx", "index/a/b.idx",
-					     "index/a",      "x/a.idx" };
+					     "index/a",      "x/a.idx",
+					     ".clock.new",   "index/.clock" };
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(right); i++) {
 		assert_true(sonde_net_is_file(SONDE_NET_DOCUMENT, right[i]));
+		assert_false(sonde_net_is_file(SONDE_NET_PACKET, right[i]));
+	}
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		assert_false(sonde_net_is_file(SONDE_NET_DOCUMENT, wrong[i]));
 }
