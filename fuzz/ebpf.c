@@ -2,7 +2,8 @@
 /*
  * ebpf.c - fuzz expr/ebpf.h: whatever the program, the code it becomes does
  * nothing that the verifier would refuse, as far as the model knows
- * (tests/unit/ebpf_model.h), and gives what the evaluator gives. So it does for
+ * (tests/unit/ebpf_model.h), and gives what the evaluator gives; and so does what
+ * the kernel's module makes of it (expr/translate.h). So they do for
  * programs that no compiler made, if expr/program.h's verifier takes them.
  *
  * First byte: bit 7, decisions make a program an operation at a time, each of
@@ -15,6 +16,7 @@
 #include "../tests/unit/ebpf_model.h"
 #include "../tests/unit/program_make.h"
 #include "expr/program.h"
+#include "expr/translate.h"
 
 #include "fuzz.h"
 
@@ -22,16 +24,12 @@
 #define CODE_MAX  8192
 #define RECORDS   3
 
-static void check_code(const struct sonde_program *program,
+static void check_runs(const struct sonde_program *program,
 		       const struct sonde_ebpf_config *config,
+		       const struct bpf_insn *code, size_t nr,
 		       const struct model_random *random)
 {
-	static struct bpf_insn code[CODE_MAX];
-	size_t nr = 0;
-	int err = sonde_ebpf_generate(program, config, code, CODE_MAX, &nr);
-
-	FUZZ_CHECK(!err || err == -EOPNOTSUPP || err == -E2BIG);
-	for (int i = 0; i < RECORDS && !err; i++) {
+	for (int i = 0; i < RECORDS; i++) {
 		const char *wrong = NULL;
 		struct ebpf_record record;
 		struct sonde_expr_env env;
@@ -43,6 +41,40 @@ static void check_code(const struct sonde_program *program,
 		FUZZ_CHECK(result >= 0);
 		FUZZ_CHECK(result == sonde_program_test(program, &env));
 	}
+}
+
+static void check_translated(const struct sonde_program *program,
+			     const struct model_random *random)
+{
+	/* where ebpf_in_registers has them */
+	static const struct sonde_ebpf_frame frame = {
+		.bases = { { BPF_REG_6, 5, EBPF_BYTES }, { BPF_REG_7, -8, 8 } },
+		.first = BPF_REG_1,
+		.last = BPF_REG_5,
+	};
+	static struct sonde_program_state states[SONDE_PROGRAM_OPS];
+	static uint16_t starts[SONDE_PROGRAM_OPS];
+	static struct bpf_insn code[CODE_MAX];
+	uint32_t nr;
+
+	FUZZ_CHECK(sonde_program_verify(program, states));
+	if (sonde_ebpf_translate(program, states, &frame, starts, code,
+				 CODE_MAX, &nr))
+		check_runs(program, &ebpf_in_registers, code, nr, random);
+}
+
+static void check_code(const struct sonde_program *program,
+		       const struct sonde_ebpf_config *config,
+		       const struct model_random *random)
+{
+	static struct bpf_insn code[CODE_MAX];
+	size_t nr = 0;
+	int err = sonde_ebpf_generate(program, config, code, CODE_MAX, &nr);
+
+	FUZZ_CHECK(!err || err == -EOPNOTSUPP || err == -E2BIG);
+	if (!err)
+		check_runs(program, config, code, nr, random);
+	check_translated(program, random);
 }
 
 static bool is_sound(const struct sonde_program *program)
