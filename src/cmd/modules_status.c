@@ -113,6 +113,14 @@ static const char *clock_of(const struct module_host *host, char *text,
 	return text;
 }
 
+static const char *conditions_of(const struct sonde_kmod_info *info)
+{
+	return info->features & SONDE_KMOD_HAS_NATIVE ?
+		       "machine code, by the kernel's compiler for BPF" :
+		       "evaluated: the kernel's compiler for BPF is off "
+		       "(net.core.bpf_jit_enable) or missing";
+}
+
 static void name_rights(const struct module_host *host, char *text, size_t size)
 {
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
@@ -154,6 +162,7 @@ static void print_lines(const struct module_host *host,
 			     host->info.version, "sessions",
 			     host->info.nr_sessions);
 		print_line("clock", clock_of(host, text, sizeof(text)));
+		print_line("conditions", conditions_of(&host->info));
 		(void)printf("%-12s %u\n%-12s %u\n", "CPUs", host->info.nr_cpus,
 			     "tracepoints", host->info.nr_tracepoints);
 	}
@@ -178,6 +187,8 @@ static void print_json_device(struct sonde_json *json,
 	sonde_json_put_unsigned(json, "version", host->info.version);
 	sonde_json_put_unsigned(json, "sessions", host->info.nr_sessions);
 	sonde_json_put_text(json, "clock", clock_of(host, text, sizeof(text)));
+	sonde_json_put_bool(json, "native_conditions",
+			    host->info.features & SONDE_KMOD_HAS_NATIVE);
 	sonde_json_put_unsigned(json, "cpus", host->info.nr_cpus);
 	sonde_json_put_unsigned(json, "tracepoints", host->info.nr_tracepoints);
 }

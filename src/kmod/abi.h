@@ -29,7 +29,7 @@
 #include <linux/types.h>
 
 #define SONDE_KMOD_DEVICE       "/dev/sonde"
-#define SONDE_KMOD_VERSION      5
+#define SONDE_KMOD_VERSION      6
 
 #define SONDE_KMOD_SUBBUF_MIN   4096u
 #define SONDE_KMOD_SUBBUF_MAX   (4u << 20)
@@ -59,6 +59,8 @@ enum sonde_kmod_clock {
 #define SONDE_KMOD_HAS_KPROBES   1ull
 #define SONDE_KMOD_HAS_FUNCTIONS 2ull /* fprobe or ftrace */
 #define SONDE_KMOD_HAS_SYNTHETIC 4ull /* CPU clock: made from a narrow one */
+#define SONDE_KMOD_HAS_NATIVE \
+	8ull /* filters become machine code, if they can */
 
 struct sonde_kmod_info {
 	__u32 size;
@@ -198,9 +200,13 @@ struct sonde_kmod_text {
 	__u32 reserved;
 };
 
+/* How an event's filter is judged. */
+#define SONDE_KMOD_JUDGED_EARLY  1u /* before anything is captured */
+#define SONDE_KMOD_JUDGED_NATIVE 2u /* by machine code, not by the evaluator */
+
 struct sonde_kmod_event_counts {
 	__u32 size;
-	__u32 reserved;
+	__u32 judged; /* out: bits of SONDE_KMOD_JUDGED_; 0, too, without one */
 	__u64 recorded;
 	__u64 filtered;
 };

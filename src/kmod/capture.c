@@ -5,7 +5,9 @@
  * A list is checked once, when its event is made. Then it is one of three
  * kinds (enum sonde_fixed): plain lists are written by the probe itself
  * (capture.h); fixed ones go directly into the ring, for their size is known
- * before; all others are staged in scratch memory first.
+ * before; all others are staged in scratch memory first, and so are those of which
+ * a filter must see some: these are captured before the others, at their places, if
+ * these are known.
  *
  * ## Invariants
  *
@@ -414,17 +416,28 @@ static notrace u32 capture_block(const struct sonde_kmod_cap *cap,
 	return 0;
 }
 
-/* Of any list, into SONDE_KMOD_RECORD_MAX bytes or, if it is fixed, as many as it
- * takes; its size. */
-static notrace u32 capture_any(const struct sonde_event *event,
-			       const struct sonde_site *site, unsigned char *to)
+/* Some of a list. */
+struct part {
+	u32 begin, end;
+	u32 caps; /* of these, by bits; others keep their places */
+};
+
+/* Into SONDE_KMOD_RECORD_MAX bytes or, if it is fixed, as many as it takes; its size.
+ * It ends before what is left out and of no fixed size. */
+static notrace u32 capture_part(const struct sonde_event *event,
+				const struct sonde_site *site, struct part part,
+				unsigned char *to)
 {
-	const struct sonde_kmod_cap *cap = event->caps;
-	const struct sonde_kmod_cap *end = cap + event->nr_caps;
 	unsigned char *at = to;
 
-	for (; cap < end; cap++) {
-		if (cap->kind == SONDE_KMOD_VALUE) {
+	for (u32 i = part.begin; i < part.end; i++) {
+		const struct sonde_kmod_cap *cap = &event->caps[i];
+
+		if (!(part.caps >> i & 1)) {
+			if (sonde_cap_varies(cap))
+				break;
+			at += most_bytes(cap);
+		} else if (cap->kind == SONDE_KMOD_VALUE) {
 			sonde_put(at, number(cap, site), cap->bytes);
 			at += cap->bytes;
 		} else {
@@ -434,24 +447,56 @@ static notrace u32 capture_any(const struct sonde_event *event,
 	return (u32)(at - to);
 }
 
+static notrace u32 capture_any(const struct sonde_event *event,
+			       const struct sonde_site *site, unsigned char *to)
+{
+	return capture_part(event, site,
+			    (struct part){ 0, event->nr_caps, U32_MAX }, to);
+}
+
 /* ---- staged records ---- */
 
-notrace void sonde_event_finish(const struct sonde_event *event,
+static notrace void copy_staged(const struct sonde_event *event,
 				const unsigned char *staged, u32 bytes)
 {
 	struct sonde_writing writing;
-	unsigned char *to;
+	unsigned char *to = sonde_event_reserve(event, bytes, &writing);
 
-	if (sonde_event_must_judge(event) &&
-	    !sonde_filter_passes(event->filter, staged, bytes)) {
-		sonde_event_filtered(event);
-		return;
-	}
-	to = sonde_event_reserve(event, bytes, &writing);
 	if (!to)
 		return;
 	memcpy(to, staged, bytes);
 	sonde_event_commit(event, &writing);
+}
+
+notrace void sonde_event_finish(const struct sonde_event *event,
+				const unsigned char *staged, u32 bytes)
+{
+	if (sonde_event_must_judge(event) &&
+	    !sonde_filter_passes(event->filter, staged, bytes))
+		sonde_event_filtered(event);
+	else
+		copy_staged(event, staged, bytes);
+}
+
+/* What the filter sees comes first, and the rest if it holds. Nothing is captured
+ * twice: what is recorded is what was judged. */
+static notrace void capture_judged(const struct sonde_event *event,
+				   const struct sonde_site *site,
+				   unsigned char *scratch)
+{
+	const struct sonde_filter_sees sees = sonde_filter_sees(event->filter);
+	const struct part first = { 0, sees.prefix ?: event->nr_caps,
+				    sees.caps };
+	const struct part rest = { sees.prefix, event->nr_caps, ~sees.caps };
+	u32 bytes = capture_part(event, site, first, scratch);
+	u32 kept = sees.prefix ? bytes : 0;
+
+	if (!sonde_filter_passes(event->filter, scratch, bytes)) {
+		sonde_event_filtered(event);
+		return;
+	}
+	bytes = kept + capture_part(event, site, rest, scratch + kept);
+	copy_staged(event, scratch, bytes);
 }
 
 static notrace void capture_into_ring(const struct sonde_event *event,
@@ -474,10 +519,11 @@ notrace void sonde_event_capture_slow(const struct sonde_event *event,
 
 	if (!scratch)
 		return;
-	if (event->is_fixed && !sonde_event_must_judge(event))
+	if (sonde_event_must_judge(event))
+		capture_judged(event, site, scratch);
+	else if (event->is_fixed)
 		capture_into_ring(event, site);
 	else
-		sonde_event_finish(event, scratch,
-				   capture_any(event, site, scratch));
+		copy_staged(event, scratch, capture_any(event, site, scratch));
 	sonde_leave();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * capture.h - how probes write events: scratch memory, reservations in the rings,
- * captures and quick filters.
+ * captures and what filters need.
  *
  * ## Invariants
  *
@@ -19,10 +19,29 @@
 
 #include <linux/string.h>
 
+#include "kmod/native.h"
 #include "kmod/sonde.h"
 
 /* Arguments that a probe can have; the kernel's own limit for BPF, too. */
 #define SONDE_ARGS_MAX 12u
+/* Behind those of a kretprobe: its result. */
+#define SONDE_WORD_RESULT SONDE_ARGS_MAX
+#define SONDE_WORDS_MAX   (SONDE_ARGS_MAX + 1u)
+
+/* Where registers have the first arguments of a function, as words. */
+#define SONDE_WORD(member) (offsetof(struct pt_regs, member) / sizeof(u64))
+
+#if defined(CONFIG_X86_64)
+static const u8 sonde_arg_words[] = { SONDE_WORD(di), SONDE_WORD(si),
+				      SONDE_WORD(dx), SONDE_WORD(cx),
+				      SONDE_WORD(r8), SONDE_WORD(r9) };
+#elif defined(CONFIG_ARM64)
+static const u8 sonde_arg_words[] = {
+	SONDE_WORD(regs[0]), SONDE_WORD(regs[1]), SONDE_WORD(regs[2]),
+	SONDE_WORD(regs[3]), SONDE_WORD(regs[4]), SONDE_WORD(regs[5]),
+	SONDE_WORD(regs[6]), SONDE_WORD(regs[7])
+};
+#endif
 
 /* ---- levels: scratch memory of who runs on this CPU ---- */
 
@@ -150,45 +169,78 @@ static __always_inline void sonde_capture_plain(const struct sonde_event *event,
 
 /* ---- filters ---- */
 
-/* A program that compares an argument's low bytes with a constant: it passes if
+/* How a filter is judged. All but the first are, before anything is captured, by
+ * words: of a kprobe, the registers (struct pt_regs); of all else, site.args. */
+enum sonde_filter_how {
+	SONDE_FILTER_STAGED, /* by a payload */
+	SONDE_FILTER_RANGE,  /* one word, by a comparison */
+	SONDE_FILTER_NATIVE, /* by machine code (native.h) */
+	SONDE_FILTER_WORDS,  /* by the evaluator */
+};
+
+/* RANGE: a program that compares a word's low bytes with a constant. It passes if
  * these, shifted to the left end of the word, are in a range, modulo 2^64. */
-struct sonde_filter_quick {
-	u8 is_quick; /* 0 or 1 */
+struct sonde_filter_early {
+	u8 how; /* enum sonde_filter_how */
 	u8 index;
 	u8 shift; /* 64 - the field's bits */
-	u64 low;
-	u64 span; /* low + span is the last in the range */
+	union {
+		u64 low;
+		sonde_native_run run;
+	};
+	union {
+		u64 span; /* low + span is the last in the range */
+		const struct bpf_insn *code;
+	};
 };
 
 /* The first member of struct sonde_filter. */
-static __always_inline const struct sonde_filter_quick *
-sonde_filter_quick(const struct sonde_filter *filter)
+static __always_inline const struct sonde_filter_early *
+sonde_filter_early(const struct sonde_filter *filter)
 {
-	return (const struct sonde_filter_quick *)filter;
+	return (const struct sonde_filter_early *)filter;
 }
 
 static __always_inline bool
-sonde_quick_passes(const struct sonde_filter_quick *quick, u64 argument)
+sonde_range_passes(const struct sonde_filter_early *range, u64 word)
 {
-	return (argument << quick->shift) - quick->low <= quick->span;
+	return (word << range->shift) - range->low <= range->span;
 }
+
+/* Of one that is STAGED, which captures it sees: those of `caps`, a bit for each; and
+ * if it calls for texts, they are the first `prefix`, else `prefix` is 0. */
+struct sonde_filter_sees {
+	u32 caps;
+	u32 prefix;
+};
+struct sonde_filter_sees sonde_filter_sees(const struct sonde_filter *filter);
 
 /* What it may take, at most; 0 if there is none. */
 u64 sonde_filter_steps(const struct sonde_filter *filter);
-/* Whether it holds for a whole payload of `bytes`. Preemption off. */
+/* Whether it holds for a payload of `bytes`, in which is what it sees. Preemption
+ * off. */
 bool sonde_filter_passes(const struct sonde_filter *filter,
 			 const unsigned char *payload, u32 bytes);
+/* Of one that is NATIVE or WORDS: whether it holds for these. */
+bool sonde_filter_holds(const struct sonde_filter *filter, const u64 *words);
 
-/* Whether a filter that can be judged by the arguments alone rejects. */
-static __always_inline bool sonde_event_rejects(const struct sonde_event *event,
-						const u64 *args)
+/* Whether a filter that can be judged by the words alone rejects. */
+static __always_inline bool
+sonde_filter_rejects(const struct sonde_filter *filter, const u64 *words)
 {
-	const struct sonde_filter_quick *quick;
+	const struct sonde_filter_early *early = sonde_filter_early(filter);
 
-	if (likely(!event->filter))
-		return false;
-	quick = sonde_filter_quick(event->filter);
-	if (!quick->is_quick || sonde_quick_passes(quick, args[quick->index]))
+	if (early->how == SONDE_FILTER_RANGE)
+		return !sonde_range_passes(early, words[early->index]);
+	return early->how != SONDE_FILTER_STAGED &&
+	       !sonde_filter_holds(filter, words);
+}
+
+static __always_inline bool sonde_event_rejects(const struct sonde_event *event,
+						const u64 *words)
+{
+	if (likely(!event->filter) ||
+	    !sonde_filter_rejects(event->filter, words))
 		return false;
 	sonde_event_filtered(event);
 	return true;
@@ -198,7 +250,8 @@ static __always_inline bool sonde_event_rejects(const struct sonde_event *event,
 static __always_inline bool
 sonde_event_must_judge(const struct sonde_event *event)
 {
-	return event->filter && !sonde_filter_quick(event->filter)->is_quick;
+	return event->filter &&
+	       sonde_filter_early(event->filter)->how == SONDE_FILTER_STAGED;
 }
 
 /* A payload of `bytes` that was staged: judged, copied. */

@@ -138,10 +138,12 @@ static int event_furnish(struct sonde_event *event,
 	return rc;
 }
 
-/* With its point, as if nobody else used that. */
+/* With its point, as if nobody else used that; and with what a filter may become,
+ * which is a page, and fewer bytes than it has itself. */
 static u64 event_bytes(const struct sonde_kmod_event *from)
 {
-	u64 bytes = sizeof(struct sonde_event) + from->filter_bytes +
+	u64 bytes = sizeof(struct sonde_event) + 2ull * from->filter_bytes +
+		    (from->filter ? PAGE_SIZE : 0) +
 		    from->nr_texts * sizeof(struct sonde_kmod_text) +
 		    from->nr_caps * sizeof(struct sonde_kmod_cap) +
 		    sonde_point_bytes(from);
@@ -286,7 +288,9 @@ static long event_switch(struct sonde_event *event, u32 enabled)
 
 static long event_counts(const struct sonde_event *event, unsigned long arg)
 {
-	struct sonde_kmod_event_counts out = {};
+	struct sonde_kmod_event_counts out = {
+		.judged = sonde_filter_judged(event->filter),
+	};
 	int cpu;
 
 	for_each_possible_cpu(cpu)

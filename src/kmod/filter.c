@@ -7,11 +7,18 @@
  * texts: reference i is texts[i] (abi.h), found in the payload when it is asked
  * for. Programs agree with source/condition.c, which made them.
  *
+ * If all that it reads of the payload is bytes of words that probes have before
+ * anything is captured, it is changed to read those: they are base 2 (see_words()).
+ * Then nothing is staged for it, and nothing captured if it is false.
+ *
  * ## Invariants
  *
- *  1. A program is copied, then verified (expr/program.h), then kept as it is.
+ *  1. A program is copied, then verified (expr/program.h), then kept as it is,
+ *     but for where it reads words.
  *  2. All that it reads of base 0 is before `needed`; a payload that is shorter
- *     doesn't pass. Texts are found within the payload that there is.
+ *     doesn't pass. Texts are found within the payload that there is. All that it
+ *     reads of base 2 are words that captures ask for, so probes have them
+ *     (probe.h).
  *  3. It has no doubles, for probes have no such registers: -EOPNOTSUPP, and the
  *     condition is judged by who reads the records. So is one that calls for a
  *     number, or a text whose place can't be said, or sees registers and
@@ -22,17 +29,19 @@
  *     bounds those of all filters at its point, which run one after the other
  *     with preemption off.
  *
- * ## Quick filters
+ * ## How they are judged (enum sonde_filter_how)
  *
- * `field op constant`, where the field is nothing but an argument's low bytes,
- * is judged by the probe itself (capture.h), before anything is captured: whether
- * those bytes are in a range. They are shifted to the left end of a word first,
- * so it doesn't matter what the rest of the argument's word holds; and signed
- * numbers begin with the least one. A described event's one argument is a call,
- * so it has no quick filter.
+ * `field op constant`, where the field is the low bytes of a word, is a range, and
+ * judged by the probe itself (capture.h): whether those bytes are in it. They are
+ * shifted to the left end of a word first, so it doesn't matter what the rest of the
+ * word holds; and signed numbers begin with the least one. All others become machine
+ * code (native.c) if they call for no text and ask for no thread or CPU, and the kernel
+ * can make it; else the evaluator has them. A described event's one argument is a
+ * call, so it has no words.
  *
- * Cost: a quick filter about ten instructions; else about forty, and eight
- * for each operation, besides what staging costs.
+ * Cost: a range about ten instructions; machine code about fifteen, and one or two
+ * for each operation; the evaluator about forty, and eight for each operation. A
+ * payload that must be staged comes on top.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -43,6 +52,7 @@
 #include "kmod/capture.h"
 
 #define BASES 3u /* bits: payload, whence */
+#define WORDS 2u /* a base that no user's program has */
 
 /* Base 1. */
 struct whence {
@@ -51,7 +61,10 @@ struct whence {
 };
 
 struct sonde_filter {
-	struct sonde_filter_quick quick; /* first: capture.h */
+	struct sonde_filter_early early; /* first: capture.h */
+	struct bpf_prog *native; /* of words or of a payload; NULL: none */
+	u32 type;                /* of the event */
+	struct sonde_filter_sees sees;
 	u32 needed;
 	u32 fixed; /* bytes of the payload at fixed places */
 	u32 nr_texts;
@@ -71,11 +84,6 @@ struct record {
 	const unsigned char *payload;
 	u32 bytes;
 };
-
-static bool is_varying(const struct sonde_kmod_cap *cap)
-{
-	return cap->kind != SONDE_KMOD_VALUE && cap->kind != SONDE_KMOD_BYTES;
-}
 
 /* The length of a buffer at `at`, all of which is there. */
 static notrace bool buffer_length(const struct record *record, u32 at,
@@ -139,7 +147,7 @@ find_varying(const struct record *record, u32 ordinal, u32 *ret_at)
 	for (u32 i = 0; i < filter->nr_caps; i++) {
 		const struct sonde_kmod_cap *cap = &filter->caps[i];
 
-		if (is_varying(cap) && !ordinal--) {
+		if (sonde_cap_varies(cap) && !ordinal--) {
 			*ret_at = at;
 			return cap;
 		}
@@ -203,10 +211,28 @@ notrace bool sonde_filter_passes(const struct sonde_filter *filter,
 
 	if (bytes < filter->needed)
 		return false;
+	if (filter->native)
+		return sonde_native_function(filter->native)(
+			payload, sonde_native_code(filter->native));
 	env.bases[0] = payload;
 	env.bases[1] = (const uint8_t *)&whence;
 	env.call = fetch;
 	env.ctx = &record;
+	return sonde_program_test(filter->program, &env);
+}
+
+notrace bool sonde_filter_holds(const struct sonde_filter *filter,
+				const u64 *words)
+{
+	struct whence whence;
+	struct sonde_expr_env env;
+
+	if (filter->early.how == SONDE_FILTER_NATIVE)
+		return filter->early.run(words, filter->early.code);
+	whence.tid = (u32)current->pid;
+	whence.cpu = (u32)raw_smp_processor_id();
+	env.bases[1] = (const uint8_t *)&whence;
+	env.bases[WORDS] = (const uint8_t *)words;
 	return sonde_program_test(filter->program, &env);
 }
 
@@ -304,39 +330,206 @@ u64 sonde_filter_steps(const struct sonde_filter *filter)
 	return filter ? filter->steps : 0;
 }
 
-/* ---- quick ones ---- */
-
-/* The argument of which that field is the low bytes, and nothing else. */
-static bool find_argument(const struct sonde_filter *filter, u32 offset,
-			  u32 bytes, u8 *ret_index)
+u32 sonde_filter_judged(const struct sonde_filter *filter)
 {
-	u32 at = 0;
+	u32 judged = 0;
 
-	for (u32 i = 0; i < filter->nr_caps && at <= offset; i++) {
+	if (!filter)
+		return 0;
+	if (filter->early.how != SONDE_FILTER_STAGED)
+		judged |= SONDE_KMOD_JUDGED_EARLY;
+	/* A range is compared by the probe itself. */
+	if (filter->native || filter->early.how == SONDE_FILTER_RANGE)
+		judged |= SONDE_KMOD_JUDGED_NATIVE;
+	return judged;
+}
+
+/* ---- words ---- */
+
+static u32 words_bytes(const struct sonde_filter *filter)
+{
+	return filter->type == SONDE_KMOD_KPROBE ?
+		       (u32)sizeof(struct pt_regs) :
+		       SONDE_WORDS_MAX * (u32)sizeof(u64);
+}
+
+/* The word whose low bytes it captures, and nothing else. */
+static bool word_of_cap(const struct sonde_filter *filter,
+			const struct sonde_kmod_cap *cap, u32 *ret_word)
+{
+	bool is_kprobe = filter->type == SONDE_KMOD_KPROBE;
+
+	if (cap->kind != SONDE_KMOD_VALUE || cap->nr_path || cap->from_bytes ||
+	    cap->max)
+		return false;
+	if (cap->from == SONDE_KMOD_FROM_RESULT) {
+		*ret_word = SONDE_WORD_RESULT;
+		return filter->type == SONDE_KMOD_KRETPROBE;
+	}
+	*ret_word = cap->index;
+	if (cap->from == SONDE_KMOD_FROM_REG)
+		return is_kprobe;
+	if (cap->from != SONDE_KMOD_FROM_ARG)
+		return false;
+	if (is_kprobe && cap->index >= ARRAY_SIZE(sonde_arg_words))
+		return false;
+	if (is_kprobe)
+		*ret_word = sonde_arg_words[cap->index];
+	return true;
+}
+
+/* Where among the words those bytes of the payload come from. */
+static bool find_in_words(const struct sonde_filter *filter, u32 offset,
+			  u32 bytes, u32 *ret_at)
+{
+	u32 begin = 0;
+
+	for (u32 i = 0; i < filter->nr_caps; i++) {
 		const struct sonde_kmod_cap *cap = &filter->caps[i];
+		u32 end = begin + (cap->kind == SONDE_KMOD_VALUE ? cap->bytes :
+								   cap->max);
+		u32 word;
 
-		if (is_varying(cap))
+		if (sonde_cap_varies(cap))
 			return false;
-		if (at == offset) {
-			*ret_index = cap->index;
-			return cap->kind == SONDE_KMOD_VALUE &&
-			       cap->from == SONDE_KMOD_FROM_ARG &&
-			       !cap->nr_path && !cap->from_bytes && !cap->max &&
-			       cap->bytes == bytes;
+		if (offset < end) {
+			if (offset + bytes > end ||
+			    !word_of_cap(filter, cap, &word))
+				return false;
+			*ret_at = word * (u32)sizeof(u64) + offset - begin;
+			return true;
 		}
-		at += cap->kind == SONDE_KMOD_VALUE ? cap->bytes : cap->max;
+		begin = end;
 	}
 	return false;
 }
+
+/* Whether all that it needs is there before anything is captured; then it is
+ * changed to read that. */
+static bool see_words(struct sonde_filter *filter)
+{
+	struct sonde_program *program = filter->program;
+	bool changes;
+	u32 at;
+
+	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) || filter->is_described)
+		return false;
+	for (u32 i = 0; i < 2 * program->nr_ops; i++) {
+		struct sonde_expr_op *op = &program->ops[i % program->nr_ops];
+		const struct sonde_expr_op_info *info =
+			&sonde_expr_op_infos[op->code];
+
+		changes = i >= program->nr_ops; /* all can be had */
+		if (info->operands & SONDE_EXPR_OPERAND_CALL)
+			return false;
+		if (!(info->operands & SONDE_EXPR_OPERAND_MEM) || op->base)
+			continue;
+		if (!find_in_words(filter, op->offset, info->bytes, &at))
+			return false;
+		if (!changes)
+			continue;
+		op->base = WORDS;
+		op->offset = at;
+	}
+	program->bases |= 1u << WORDS;
+	return true;
+}
+
+/* ---- what it sees of a payload ---- */
+
+/* The capture that has that byte, if all before it are of fixed sizes; else as many as
+ * there are. */
+static u32 cap_at(const struct sonde_filter *filter, u32 offset)
+{
+	u32 end = 0;
+	u32 i;
+
+	for (i = 0; i < filter->nr_caps; i++) {
+		const struct sonde_kmod_cap *cap = &filter->caps[i];
+
+		end += cap->kind == SONDE_KMOD_VALUE ? cap->bytes : cap->max;
+		if (sonde_cap_varies(cap) || offset < end)
+			break;
+	}
+	return i;
+}
+
+static u32 cap_of_text(const struct sonde_filter *filter,
+		       const struct sonde_kmod_text *text)
+{
+	u32 ordinal = text->ordinal;
+	u32 i;
+
+	if (text->offset != U32_MAX)
+		return cap_at(filter, text->offset);
+	for (i = 0; i < filter->nr_caps; i++) {
+		if (sonde_cap_varies(&filter->caps[i]) && !ordinal--)
+			break;
+	}
+	return i;
+}
+
+/* A field may lie in several captures, if nobody but a user's own program says where
+ * it is. */
+static void see_field(struct sonde_filter *filter, u32 offset, u32 bytes)
+{
+	u32 last = cap_at(filter, offset + bytes - 1);
+
+	for (u32 i = cap_at(filter, offset); i <= last && i < filter->nr_caps;
+	     i++)
+		filter->sees.caps |= 1u << i;
+}
+
+/* Texts are found by what is before them. */
+static void see_prefix(struct sonde_filter *filter, u32 last)
+{
+	u32 seen = max((u32)fls(filter->sees.caps),
+		       min(last + 1, filter->nr_caps));
+
+	filter->sees.prefix = max(filter->sees.prefix, seen);
+}
+
+static void find_sees(struct sonde_filter *filter)
+{
+	const struct sonde_program *program = filter->program;
+
+	for (u32 i = 0; i < program->nr_ops; i++) {
+		const struct sonde_expr_op *op = &program->ops[i];
+		const struct sonde_expr_op_info *info =
+			&sonde_expr_op_infos[op->code];
+
+		if (info->operands & SONDE_EXPR_OPERAND_MEM && op->base == 0)
+			see_field(filter, op->offset, info->bytes);
+	}
+	for (u32 i = 0; i < program->nr_ops; i++) {
+		const struct sonde_expr_op *op = &program->ops[i];
+
+		if (sonde_expr_op_infos[op->code].operands &
+		    SONDE_EXPR_OPERAND_CALL)
+			see_prefix(filter,
+				   cap_of_text(filter,
+					       &filter->texts[op->ref]));
+	}
+	if (filter->sees.prefix)
+		filter->sees.caps = (u32)((1ull << filter->sees.prefix) - 1);
+}
+
+notrace struct sonde_filter_sees
+sonde_filter_sees(const struct sonde_filter *filter)
+{
+	return filter->sees;
+}
+
+/* ---- ranges ---- */
 
 /* The range of what is below a constant, in shifted values; false: it can't be
  * said, or nothing is. */
 static bool find_below(const struct sonde_expr_op *load,
 		       const struct sonde_expr_op *test,
-		       struct sonde_filter_quick *quick)
+		       struct sonde_filter_early *range)
 {
 	u64 number = test->number;
-	u64 shifted = number << quick->shift;
+	u64 shifted = number << range->shift;
 	u32 operands = sonde_expr_op_infos[load->code].operands;
 	bool is_signed = operands & SONDE_EXPR_OPERAND_SIGNED;
 	bool is_unsigned = !is_signed &&
@@ -345,15 +538,15 @@ static bool find_below(const struct sonde_expr_op *load,
 	if ((operands & ~SONDE_EXPR_OPERAND_SIGNED) != SONDE_EXPR_OPERAND_MEM)
 		return false;
 	if (test->code == SONDE_EXPR_OP_IF_BELOW_U && !is_signed &&
-	    shifted >> quick->shift == number)
-		quick->low = 0;
+	    shifted >> range->shift == number)
+		range->low = 0;
 	else if (test->code == SONDE_EXPR_OP_IF_BELOW_S && !is_unsigned &&
-		 (s64)shifted >> quick->shift == (s64)number)
-		quick->low = (u64)S64_MIN;
+		 (s64)shifted >> range->shift == (s64)number)
+		range->low = (u64)S64_MIN;
 	else
 		return false;
-	quick->span = shifted - 1 - quick->low;
-	return shifted != quick->low;
+	range->span = shifted - 1 - range->low;
+	return shifted != range->low;
 }
 
 static bool is_verdict(const struct sonde_expr_op *op)
@@ -380,61 +573,98 @@ static bool verdict(const struct sonde_program *program,
 
 /* The one test of a field, and what it asks. */
 static const struct sonde_expr_op *
-find_test(const struct sonde_program *program, struct sonde_filter_quick *quick)
+find_test(const struct sonde_program *program, struct sonde_filter_early *range)
 {
 	const struct sonde_expr_op *load = program->ops;
 
-	quick->shift = (u8)(64 - 8 * sonde_expr_op_infos[load->code].bytes);
+	range->shift = (u8)(64 - 8 * sonde_expr_op_infos[load->code].bytes);
 	if (load->code >= SONDE_EXPR_OP_IF_MEM8_IS &&
 	    load->code <= SONDE_EXPR_OP_IF_MEM64_IS) {
-		quick->low = load->number << quick->shift;
-		quick->span = 0;
+		range->low = load->number << range->shift;
+		range->span = 0;
 		return load;
 	}
-	return find_below(load, load + 1, quick) ? load + 1 : NULL;
+	return find_below(load, load + 1, range) ? load + 1 : NULL;
 }
 
-static void find_quick(struct sonde_filter *filter)
+static bool be_range(struct sonde_filter *filter)
 {
 	const struct sonde_program *program = filter->program;
 	const struct sonde_expr_op *load = program->ops;
-	u32 bytes = sonde_expr_op_infos[load->code].bytes;
+	struct sonde_filter_early range = { .how = SONDE_FILTER_RANGE };
 	const struct sonde_expr_op *test;
-	struct sonde_filter_quick quick = { .is_quick = 1 };
 	bool passes;
 
-	if (program->nr_ops < 3 || load->base != 0 ||
+	if (program->nr_ops < 3 || load->base != WORDS ||
+	    load->offset % sizeof(u64) ||
 	    !(sonde_expr_op_infos[load->code].operands &
 	      SONDE_EXPR_OPERAND_MEM))
-		return;
-	test = find_test(program, &quick);
-	if (!test || !verdict(program, test, &passes) ||
-	    !find_argument(filter, load->offset, bytes, &quick.index))
-		return;
+		return false;
+	test = find_test(program, &range);
+	if (!test || !verdict(program, test, &passes))
+		return false;
+	range.index = (u8)(load->offset / sizeof(u64));
 	if (!passes) { /* what is not in the range is one, too */
-		quick.low += quick.span + 1;
-		quick.span = U64_MAX - 1 - quick.span;
+		range.low += range.span + 1;
+		range.span = U64_MAX - 1 - range.span;
 	}
-	filter->quick = quick;
+	filter->early = range;
+	return true;
+}
+
+/* By words. A kprobe's event has machine code even for a range: that is what its
+ * probe asks first. */
+static void find_early(struct sonde_filter *filter,
+		       const struct sonde_program_state *states)
+{
+	bool is_kprobe = filter->type == SONDE_KMOD_KPROBE;
+
+	if (!is_kprobe && be_range(filter))
+		return;
+	filter->native = sonde_native_make(filter->program, states, WORDS,
+					   words_bytes(filter));
+	if (filter->native) {
+		filter->early.how = SONDE_FILTER_NATIVE;
+		filter->early.run = sonde_native_function(filter->native);
+		filter->early.code = sonde_native_code(filter->native);
+	} else if (!is_kprobe || !be_range(filter)) {
+		filter->early.how = SONDE_FILTER_WORDS;
+	}
+}
+
+static void find_how(struct sonde_filter *filter,
+		     const struct sonde_program_state *states)
+{
+	if (see_words(filter))
+		find_early(filter, states);
+	else
+		filter->native = sonde_native_make(filter->program, states, 0,
+						   filter->needed);
+	find_sees(filter);
 }
 
 /* ---- life ---- */
 
-static int verify(const struct sonde_program *program)
+/* What the verifier found out is for kvfree(). */
+static int verify(const struct sonde_program *program,
+		  struct sonde_program_state **ret_states)
 {
 	struct sonde_program_state *states =
 		kvcalloc(program->nr_ops, sizeof(*states), GFP_KERNEL_ACCOUNT);
-	bool is_good;
 
 	if (!states)
 		return -ENOMEM;
-	is_good = sonde_program_verify(program, states);
-	kvfree(states);
-	return is_good ? 0 : -EINVAL;
+	if (!sonde_program_verify(program, states)) {
+		kvfree(states);
+		return -EINVAL;
+	}
+	*ret_states = states;
+	return 0;
 }
 
 static int get_program(struct sonde_filter *filter,
-		       const struct sonde_kmod_event *from)
+		       const struct sonde_kmod_event *from,
+		       struct sonde_program_state **ret_states)
 {
 	const void __user *at = u64_to_user_ptr(from->filter);
 	struct sonde_program *program;
@@ -456,7 +686,7 @@ static int get_program(struct sonde_filter *filter,
 		program->texts_bytes;
 	if (bytes > from->filter_bytes)
 		return -EINVAL;
-	return verify(program);
+	return verify(program, ret_states);
 }
 
 static int get_texts(struct sonde_filter *filter,
@@ -483,7 +713,7 @@ static u32 fixed_bytes(const struct sonde_kmod_cap *caps, u32 nr)
 {
 	u32 bytes = 0;
 
-	for (u32 i = 0; i < nr && !is_varying(&caps[i]); i++)
+	for (u32 i = 0; i < nr && !sonde_cap_varies(&caps[i]); i++)
 		bytes += caps[i].kind == SONDE_KMOD_VALUE ? caps[i].bytes :
 							    caps[i].max;
 	return bytes;
@@ -495,33 +725,36 @@ int sonde_filter_make(const struct sonde_kmod_event *from,
 {
 	struct sonde_filter *filter =
 		kzalloc(sizeof(*filter), GFP_KERNEL_ACCOUNT);
+	struct sonde_program_state *states = NULL;
 	int err;
 
 	if (!filter)
 		return -ENOMEM;
 	filter->caps = caps;
 	filter->nr_caps = nr_caps;
+	filter->type = from->type;
 	filter->is_described = from->flags & SONDE_KMOD_DESCRIBED;
 	filter->fixed = fixed_bytes(caps, nr_caps);
-	err = get_program(filter, from);
+	err = get_program(filter, from, &states);
 	if (!err)
 		err = get_texts(filter, from);
 	if (!err)
 		err = check_program(filter);
-	if (err) {
+	if (!err)
+		find_how(filter, states);
+	kvfree(states);
+	if (err)
 		sonde_filter_free(filter);
-		return err;
-	}
-	if (!filter->is_described)
-		find_quick(filter);
-	*ret_filter = filter;
-	return 0;
+	else
+		*ret_filter = filter;
+	return err;
 }
 
 void sonde_filter_free(const struct sonde_filter *filter)
 {
 	if (!filter)
 		return;
+	sonde_native_free(filter->native);
 	kvfree(filter->texts);
 	kvfree(filter->program);
 	kfree(filter);

@@ -51,13 +51,19 @@ static struct sonde_kprobe *own(const struct sonde_point *point)
 }
 
 /* An idle CPU's last steps, which a kprobe may be put on, aren't waited for by
- * grace periods: there nothing is recorded. */
+ * grace periods: there nothing is recorded. Nor are those on the way to user space
+ * and guests, where the kernel lets no probe be. */
+static __always_inline bool is_watched(void)
+{
+	return likely(!is_idle_task(current)) || rcu_is_watching();
+}
+
 static __always_inline void each_event(const struct sonde_point *point,
 				       const struct sonde_site *site)
 {
 	const struct sonde_event *event;
 
-	if (unlikely(!rcu_is_watching()))
+	if (unlikely(!is_watched()))
 		return;
 	preempt_disable_notrace();
 	list_for_each_entry_lockless(event, &point->events, in_point)
@@ -112,10 +118,63 @@ static int parse(struct sonde_kprobe *kprobe, const char *name,
 /* ---- kprobes ---- */
 
 #ifdef CONFIG_KPROBES
-static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
+/* What filters of kprobes see: capture.h. */
+static __always_inline const u64 *words_of(const struct pt_regs *regs)
 {
-	const struct sonde_point *point =
-		container_of(at, struct sonde_kprobe, at)->point;
+	return (const u64 *)regs;
+}
+
+/* A condition is asked before anything else, so whether who runs is to be recorded
+ * isn't known yet; that matters only where rejected ones are counted. */
+static __always_inline void kprobe_rejected(const struct sonde_event *event)
+{
+	if (unlikely(event->count) && sonde_event_wants(event))
+		sonde_event_filtered(event);
+}
+
+static __always_inline bool kprobe_rejects(const struct sonde_event *event,
+					   const u64 *words)
+{
+	if (!event->filter || !sonde_filter_rejects(event->filter, words))
+		return false;
+	kprobe_rejected(event);
+	return true;
+}
+
+/* The stack's are found by the kernel. */
+static __always_inline u64 word_of_arg(struct pt_regs *regs, u32 index)
+{
+	return likely(index < ARRAY_SIZE(sonde_arg_words)) ?
+		       words_of(regs)[sonde_arg_words[index]] :
+		       regs_get_kernel_argument(regs, index);
+}
+
+/* A plain list, out of the registers. */
+static __always_inline void record_kprobe_plain(const struct sonde_event *event,
+						struct pt_regs *regs)
+{
+	const struct sonde_kmod_cap *cap = event->caps;
+	const struct sonde_kmod_cap *end = cap + event->nr_caps;
+	struct sonde_writing writing;
+	unsigned char *to =
+		sonde_event_reserve(event, event->fixed_bytes, &writing);
+
+	if (unlikely(!to))
+		return;
+	for (; cap < end; cap++) {
+		u32 bytes = cap->bytes;
+
+		sonde_put(to, word_of_arg(regs, cap->index), bytes);
+		to += bytes;
+	}
+	sonde_event_commit(event, &writing);
+}
+
+/* Any other, by the arguments in a row. */
+static noinline notrace void record_kprobe_any(const struct sonde_point *point,
+					       const struct sonde_event *event,
+					       struct pt_regs *regs)
+{
 	u64 args[SONDE_ARGS_MAX] = { 0 };
 	const struct sonde_site site = {
 		.args = args,
@@ -123,7 +182,50 @@ static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
 		.regs = regs,
 	};
 
-	each_event(point, &site);
+	sonde_event_record(event, &site);
+}
+
+/* All events; but `passed`, or NULL, has been asked already. */
+static noinline notrace void record_kprobe(const struct sonde_point *point,
+					   const struct sonde_event *passed,
+					   struct pt_regs *regs)
+{
+	const struct sonde_event *event;
+
+	list_for_each_entry_lockless(event, &point->events, in_point)
+	{
+		if (event != passed && kprobe_rejects(event, words_of(regs)))
+			continue;
+		if (!sonde_event_wants(event))
+			continue;
+		if (likely(sonde_event_is_plain(event)))
+			record_kprobe_plain(event, regs);
+		else
+			record_kprobe_any(point, event, regs);
+	}
+}
+
+/* The usual case is one event, whose condition is machine code and false. The kernel
+ * calls this with preemption off. */
+static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
+{
+	const struct sonde_point *point =
+		container_of(at, struct sonde_kprobe, at)->point;
+	const struct sonde_filter_early *early;
+	const struct sonde_event *only;
+
+	if (unlikely(!is_watched()))
+		return 0;
+	/* Pairs with smp_store_release() in set_only(): it is complete. */
+	only = smp_load_acquire(&point->only);
+	if (likely(only)) {
+		early = sonde_filter_early(only->filter);
+		if (!early->run(words_of(regs), early->code)) {
+			kprobe_rejected(only);
+			return 0;
+		}
+	}
+	record_kprobe(point, only, regs);
 	return 0;
 }
 NOKPROBE_SYMBOL(on_kprobe);
@@ -207,7 +309,7 @@ static notrace int on_return(struct kretprobe_instance *instance,
 {
 	const struct sonde_point *point = point_of(instance);
 	const struct kept *kept = (const struct kept *)instance->data;
-	u64 args[SONDE_ARGS_MAX] = { 0 };
+	u64 args[SONDE_WORDS_MAX] = { 0 };
 	const struct sonde_site site = {
 		.args = args,
 		.nr_args = kept->nr,
@@ -219,6 +321,7 @@ static notrace int on_return(struct kretprobe_instance *instance,
 		return 0;
 	/* An event that came after the call may capture more: zeros. */
 	memcpy(args, kept->args, kept->nr * sizeof(*args));
+	args[SONDE_WORD_RESULT] = site.result;
 	each_event(point, &site);
 	return 0;
 }

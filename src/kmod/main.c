@@ -26,6 +26,7 @@
 #include <linux/uidgid.h>
 #include <linux/version.h>
 
+#include "kmod/native.h"
 #include "kmod/sonde.h"
 
 static int gid = -1;
@@ -73,6 +74,8 @@ static u64 features(void)
 		has |= SONDE_KMOD_HAS_FUNCTIONS;
 	if (sonde_clock_is_synthetic())
 		has |= SONDE_KMOD_HAS_SYNTHETIC;
+	if (sonde_native_works())
+		has |= SONDE_KMOD_HAS_NATIVE;
 	return has;
 }
 

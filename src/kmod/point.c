@@ -11,8 +11,8 @@
  *		whoever runs meanwhile: switches, wake-ups
  *	many	reads as many words more as some event captures
  *
- * and, before one of these or a typed one, at points whose events have quick
- * filters (filter.c):
+ * and, before one of these or a typed one, at points whose events have filters that
+ * are ranges (filter.c):
  *
  *	quick	rejects for one event that is everybody's, which is the usual
  *		case; it needs no frame for that
@@ -155,7 +155,7 @@ static __always_inline bool is_rejected(const struct sonde_point *point,
 		return false;
 	session = event->session;
 	if (session->tree || session->has_self ||
-	    sonde_quick_passes(sonde_filter_quick(event->filter), argument))
+	    sonde_range_passes(sonde_filter_early(event->filter), argument))
 		return false;
 	if (sonde_event_is_on(event))
 		sonde_event_filtered(event);
@@ -460,12 +460,13 @@ static void *choose_probe(const struct sonde_event *event,
 static bool is_quick(const struct sonde_event *event, const void *probe)
 {
 	return FEW == 5 && !CALLS_ARE_CHECKED && probe && probe != probe_many &&
-	       event->filter && !sonde_event_must_judge(event);
+	       event->filter &&
+	       sonde_filter_early(event->filter)->how == SONDE_FILTER_RANGE;
 }
 
 static u8 quick_index(const struct sonde_event *event)
 {
-	return sonde_filter_quick(event->filter)->index;
+	return sonde_filter_early(event->filter)->index;
 }
 
 static bool is_it(const struct sonde_point *point,
@@ -533,9 +534,14 @@ static struct sonde_point *make(const struct sonde_event *event,
 /* Before an event is taken out, and when there is another. */
 static void set_only(struct sonde_point *point, const struct sonde_event *event)
 {
-	/* Pairs with smp_load_acquire() in is_rejected(). */
-	if (point->is_quick)
-		smp_store_release(&point->only, event);
+	bool is_native =
+		event && point->type == SONDE_KMOD_KPROBE && event->filter &&
+		sonde_filter_early(event->filter)->how == SONDE_FILTER_NATIVE;
+
+	/* Pairs with smp_load_acquire() in is_rejected(), and with that in
+	 * on_kprobe(): the event is complete. */
+	smp_store_release(&point->only,
+			  point->is_quick || is_native ? event : NULL);
 }
 
 int sonde_point_add(struct sonde_event *event,

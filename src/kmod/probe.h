@@ -16,8 +16,8 @@
  *     for a grace period after it left the list.
  *  2. A point outlives its probe: it is freed after
  *     tracepoint_synchronize_unregister() (point.c).
- *  3. site.args has at least as many words as plain captures and quick filters
- *     of the point's events ask for; all else looks at site.nr_args.
+ *  3. site.args has at least as many words as plain captures and early filters
+ *     (capture.h) of the point's events ask for; all else looks at site.nr_args.
  *
  * ## Cost
  *
@@ -49,10 +49,13 @@ struct sonde_point {
 	u64 bytes;        /* that it takes, with what the kernel keeps for it */
 	u64 filter_steps; /* of its events, at most SONDE_KMOD_FILTERS_STEPS */
 	void *probe;      /* of a tracepoint */
-	/* Of a tracepoint whose events have quick filters on one argument: */
+	/* Of a tracepoint whose events have filters that are ranges (capture.h)
+	 * of one argument: */
 	u8 is_quick;
 	u8 quick_index;
-	const struct sonde_event *only; /* if there is one event: it; RCU */
+	/* If there is one event: it; RCU. Of a kprobe, if its filter is machine
+	 * code (SONDE_FILTER_NATIVE). */
+	const struct sonde_event *only;
 	u8 tasks[2]; /* which arguments are the tasks it happens to */
 	void *own; /* the attached tracepoint, kprobe, ...; freed with it if it
 		      * is a kprobe or its kin */
@@ -159,18 +162,23 @@ sonde_event_wants_tasks(const struct sonde_event *event,
 
 /* ---- what is done for an event ---- */
 
-/* Of an event that is wanted: judged by its filter, and recorded by its
- * captures. */
-static __always_inline void sonde_event_capture(const struct sonde_event *event,
-						const struct sonde_site *site)
+/* Whether it is nothing but arguments, of which no payload must be judged. */
+static __always_inline bool
+sonde_event_is_plain(const struct sonde_event *event)
+{
+	return event->is_fixed == SONDE_FIXED_PLAIN &&
+	       !sonde_event_must_judge(event);
+}
+
+/* Of an event that is wanted, and that its filter didn't reject by words: judged
+ * by its payload if it must be, and recorded by its captures. */
+static __always_inline void sonde_event_record(const struct sonde_event *event,
+					       const struct sonde_site *site)
 {
 	struct sonde_writing writing;
 	unsigned char *to;
 
-	if (sonde_event_rejects(event, site->args))
-		return;
-	if (unlikely(event->is_fixed != SONDE_FIXED_PLAIN ||
-		     sonde_event_must_judge(event))) {
+	if (unlikely(!sonde_event_is_plain(event))) {
 		sonde_event_capture_slow(event, site);
 		return;
 	}
@@ -179,6 +187,14 @@ static __always_inline void sonde_event_capture(const struct sonde_event *event,
 		return;
 	sonde_capture_plain(event, site->args, to);
 	sonde_event_commit(event, &writing);
+}
+
+/* Of an event that is wanted. */
+static __always_inline void sonde_event_capture(const struct sonde_event *event,
+						const struct sonde_site *site)
+{
+	if (!sonde_event_rejects(event, site->args))
+		sonde_event_record(event, site);
 }
 
 /* A probe: not to be traced; and nothing that others could make too long is on

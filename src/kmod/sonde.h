@@ -16,6 +16,7 @@
  *	syscall.c	the probes of sys_enter and sys_exit
  *	kprobe.c	kprobes, kretprobes, functions
  *	filter.c	conditions: the verifier and evaluator of expr/
+ *	native.c	conditions as machine code
  *	scope.c		who is in a session's tree
  *	clock.c		the CPU's counter, or the synthetic clock
  *
@@ -250,6 +251,12 @@ void sonde_points_exit(void);
 
 /* ---- capture.c ---- */
 
+/* Whether how many bytes it takes is known only then. */
+static __always_inline bool sonde_cap_varies(const struct sonde_kmod_cap *cap)
+{
+	return cap->kind != SONDE_KMOD_VALUE && cap->kind != SONDE_KMOD_BYTES;
+}
+
 /* Checks a list once; sets fixed_bytes and is_fixed. 0 or -EINVAL. */
 int sonde_caps_check(const struct sonde_kmod_cap *caps, u32 nr, u32 *ret_bytes,
 		     u8 *ret_is_fixed);
@@ -260,6 +267,8 @@ int sonde_filter_make(const struct sonde_kmod_event *from,
 		      const struct sonde_kmod_cap *caps, u32 nr_caps,
 		      struct sonde_filter **ret_filter);
 void sonde_filter_free(const struct sonde_filter *filter);
+/* Bits of SONDE_KMOD_JUDGED_; 0 if there is none. */
+u32 sonde_filter_judged(const struct sonde_filter *filter);
 
 /* ---- scope.c ---- */
 

@@ -61,8 +61,6 @@ static struct tracepoint *tracepoints[ENDS];
 
 /* ---- the machine's ---- */
 
-#define WORD(member) (offsetof(struct pt_regs, member) / sizeof(u64))
-
 #if defined(CONFIG_X86_64)
 static __always_inline bool is_compat(void)
 {
@@ -76,11 +74,13 @@ static __always_inline bool is_compat(void)
 /* Where the registers have the arguments of a native call and, at its exit, the
  * result; what is beyond is of no meaning, but the caller's own. */
 static const u8 words[SONDE_ARGS_MAX] = {
-	WORD(di), WORD(si), WORD(dx), WORD(r10), WORD(r8), WORD(r9), WORD(ax),
+	SONDE_WORD(di), SONDE_WORD(si), SONDE_WORD(dx), SONDE_WORD(r10),
+	SONDE_WORD(r8), SONDE_WORD(r9), SONDE_WORD(ax),
 };
 
 static const u8 compat_words[SYSCALL_ARGS] = {
-	WORD(bx), WORD(cx), WORD(dx), WORD(si), WORD(di), WORD(bp),
+	SONDE_WORD(bx), SONDE_WORD(cx), SONDE_WORD(dx),
+	SONDE_WORD(si), SONDE_WORD(di), SONDE_WORD(bp),
 };
 
 static __always_inline long number_of(const struct pt_regs *regs)
@@ -95,13 +95,14 @@ static __always_inline bool is_compat(void)
 }
 
 static const u8 words[SONDE_ARGS_MAX] = {
-	WORD(orig_x0), WORD(regs[1]), WORD(regs[2]), WORD(regs[3]),
-	WORD(regs[4]), WORD(regs[5]), WORD(regs[0]),
+	SONDE_WORD(orig_x0), SONDE_WORD(regs[1]), SONDE_WORD(regs[2]),
+	SONDE_WORD(regs[3]), SONDE_WORD(regs[4]), SONDE_WORD(regs[5]),
+	SONDE_WORD(regs[0]),
 };
 
 static const u8 compat_words[SYSCALL_ARGS] = {
-	WORD(orig_x0), WORD(regs[1]), WORD(regs[2]),
-	WORD(regs[3]), WORD(regs[4]), WORD(regs[5]),
+	SONDE_WORD(orig_x0), SONDE_WORD(regs[1]), SONDE_WORD(regs[2]),
+	SONDE_WORD(regs[3]), SONDE_WORD(regs[4]), SONDE_WORD(regs[5]),
 };
 
 static __always_inline long number_of(const struct pt_regs *regs)

@@ -11,6 +11,10 @@
 #define INT64_MIN   S64_MIN
 #define UINT64_MAX  U64_MAX
 #define UINT32_MAX  U32_MAX
+#define INT32_MAX   S32_MAX
+#define INT32_MIN   S32_MIN
+#define INT16_MAX   S16_MAX
+#define INT16_MIN   S16_MIN
 #define UINT64_C(x) x##ull
 #define INT64_C(x)  x##ll
 
