@@ -276,6 +276,94 @@ static void syscall_entry(void)
 	client_close(&client);
 }
 
+/* ---- kprobes ---- */
+
+static uint64_t function_calls(uint32_t flags)
+{
+	struct sonde_test_function call = {
+		.a = 3, .b = 4, .count = EVENTS, .flags = flags
+	};
+
+	if (ioctl(device, SONDE_TEST_FUNCTION, &call))
+		die("FUNCTION");
+	return call.total;
+}
+
+/* `2*a + 3*b < 0`, or its contrary, of signed numbers of 64 bits. */
+union paper {
+	struct sonde_program program;
+	unsigned char bytes[sizeof(struct sonde_program) +
+			    10 * sizeof(struct sonde_expr_op)];
+};
+
+static void write_paper(union paper *paper, bool is_contrary)
+{
+	static const struct sonde_expr_op ops[] = {
+		{ .code = SONDE_EXPR_OP_LOAD_64 },
+		{ .code = SONDE_EXPR_OP_NUMBER, .number = 2 },
+		{ .code = SONDE_EXPR_OP_MULTIPLY },
+		{ .code = SONDE_EXPR_OP_LOAD_64, .offset = 8 },
+		{ .code = SONDE_EXPR_OP_NUMBER, .number = 3 },
+		{ .code = SONDE_EXPR_OP_MULTIPLY },
+		{ .code = SONDE_EXPR_OP_ADD },
+		{ .code = SONDE_EXPR_OP_IF_BELOW_S, .target = 9, .sense = 1 },
+		{ .code = SONDE_EXPR_OP_END_FALSE },
+		{ .code = SONDE_EXPR_OP_END_TRUE },
+	};
+
+	memset(paper, 0, sizeof(*paper));
+	paper->program = (struct sonde_program){ .nr_ops = 10,
+						 .bases = 1,
+						 .type = SONDE_EXPR_INT };
+	memcpy(paper->program.ops, ops, sizeof(ops));
+	if (is_contrary)
+		paper->program.ops[7].sense = 0;
+}
+
+/* Above what the kernel takes for a kprobe that does nothing. */
+static void kprobe(uint64_t bare, bool passes, const char *name)
+{
+	static const struct sonde_kmod_cap caps[] = {
+		{ .kind = SONDE_KMOD_VALUE, .bytes = 8 },
+		{ .kind = SONDE_KMOD_VALUE, .index = 1, .bytes = 8 },
+	};
+	union paper filter;
+	struct sonde_kmod_event event = {
+		.size = sizeof(event),
+		.type = SONDE_KMOD_KPROBE,
+		.id = TICK_ID,
+		.nr_caps = 2,
+		.caps = (uintptr_t)caps,
+		.filter = (uintptr_t)&filter,
+		.filter_bytes = sizeof(filter),
+		.name = "sonde_test_function",
+	};
+	struct client client;
+
+	write_paper(&filter, passes);
+	begin(&client);
+	(void)client_event(&client, &event);
+	client_start(&client);
+	(void)function_calls(0); /* warm */
+	say(name, function_calls(0), bare, EVENTS);
+	client_stop(&client);
+	check_none_lost(&client);
+	client_close(&client);
+}
+
+static void kprobes(void)
+{
+	uint64_t unprobed;
+	uint64_t bare;
+
+	(void)function_calls(0); /* warm */
+	unprobed = function_calls(0);
+	bare = function_calls(SONDE_TEST_BARE);
+	say("kprobe_bare", bare, unprobed, EVENTS);
+	kprobe(bare, false, "kprobe_rejects");
+	kprobe(bare, true, "kprobe_records");
+}
+
 int main(void)
 {
 	uint64_t bare;
@@ -295,5 +383,6 @@ int main(void)
 	called(SONDE_TEST_CALL_WAKING, "sched_waking", "typed_waking");
 	called(SONDE_TEST_CALL_SWITCH, "sched_switch", "typed_switch");
 	syscall_entry();
+	kprobes();
 	return 0;
 }

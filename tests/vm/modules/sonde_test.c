@@ -18,6 +18,7 @@
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
+#include <linux/kprobes.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -364,6 +365,65 @@ static int test_call(unsigned long address)
 		       0;
 }
 
+/* ---- a function for probes ---- */
+
+static u64 function_calls;
+
+/* As that of the paper on KGTP: a counter, and two parameters. */
+u64 sonde_test_function(u64 a, u64 b);
+noinline u64 sonde_test_function(u64 a, u64 b)
+{
+	function_calls++;
+	return a - b;
+}
+
+static int function_nothing(struct kprobe *probe, struct pt_regs *regs)
+{
+	(void)probe;
+	(void)regs;
+	return 0;
+}
+
+static u64 function_run(const struct sonde_test_function *call)
+{
+	unsigned long irqs;
+	u64 begin, took, i;
+
+	local_irq_save(irqs);
+	begin = test_clock();
+	for (i = 0; i < call->count; i++)
+		(void)sonde_test_function(call->a, call->b);
+	took = test_clock() - begin;
+	local_irq_restore(irqs);
+	return took;
+}
+
+static int test_function(unsigned long address)
+{
+	struct kprobe nothing = { .symbol_name = "sonde_test_function",
+				  .pre_handler = function_nothing };
+	struct sonde_test_function call;
+	int rc;
+
+	if (copy_from_user(&call, (void __user *)address, sizeof(call)))
+		return -EFAULT;
+	if (call.count > 1000000)
+		return -EINVAL;
+	if (call.flags & SONDE_TEST_BARE) {
+		rc = register_kprobe(&nothing);
+		if (rc)
+			return rc;
+		(void)function_run(&call); /* warm */
+		call.total = function_run(&call);
+		unregister_kprobe(&nothing);
+	} else {
+		call.total = function_run(&call);
+	}
+	return copy_to_user((void __user *)address, &call, sizeof(call)) ?
+		       -EFAULT :
+		       0;
+}
+
 static long test_ioctl(struct file *file, unsigned int command,
 		       unsigned long address)
 {
@@ -377,6 +437,8 @@ static long test_ioctl(struct file *file, unsigned int command,
 		return test_counts(address);
 	case SONDE_TEST_CALL:
 		return test_call(address);
+	case SONDE_TEST_FUNCTION:
+		return test_function(address);
 	}
 	return -ENOTTY;
 }

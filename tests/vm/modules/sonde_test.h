@@ -10,6 +10,8 @@
  *	COUNTS	what that CPU has emitted since the last ARM with a period
  *	CALL	call the probes of a tracepoint of the kernel's own, as it
  *		would itself, `count` times: what one costs
+ *	FUNCTION	call sonde_test_function(a, b), which gives a - b, `count`
+ *		times, interrupts off: what a probe there costs, or sees
  *
  * A tick is the tracepoint sonde_test_tick(u64 value, u32 number):
  *
@@ -89,10 +91,20 @@ struct sonde_test_call {
 	__u64 total;
 };
 
-#define SONDE_TEST_IOC    0xf6
-#define SONDE_TEST_RUN    _IOWR(SONDE_TEST_IOC, 1, struct sonde_test_run)
-#define SONDE_TEST_ARM    _IOW(SONDE_TEST_IOC, 2, struct sonde_test_arm)
-#define SONDE_TEST_COUNTS _IOWR(SONDE_TEST_IOC, 3, struct sonde_test_counts)
-#define SONDE_TEST_CALL   _IOWR(SONDE_TEST_IOC, 4, struct sonde_test_call)
+struct sonde_test_function {
+	__u64 a;
+	__u64 b;
+	__u64 count;
+	__u32 flags; /* SONDE_TEST_BARE: with a kprobe that does nothing there */
+	__u32 reserved;
+	__u64 total; /* out: of the counter */
+};
+
+#define SONDE_TEST_IOC      0xf6
+#define SONDE_TEST_RUN      _IOWR(SONDE_TEST_IOC, 1, struct sonde_test_run)
+#define SONDE_TEST_ARM      _IOW(SONDE_TEST_IOC, 2, struct sonde_test_arm)
+#define SONDE_TEST_COUNTS   _IOWR(SONDE_TEST_IOC, 3, struct sonde_test_counts)
+#define SONDE_TEST_CALL     _IOWR(SONDE_TEST_IOC, 4, struct sonde_test_call)
+#define SONDE_TEST_FUNCTION _IOWR(SONDE_TEST_IOC, 5, struct sonde_test_function)
 
 #endif /* SONDE_TEST_H */
