@@ -14,30 +14,34 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void obey(rd_kafka_mock_cluster_t *cluster, const char *line)
+/* Whether it was an order. */
+static bool obey(rd_kafka_mock_cluster_t *cluster, char *line)
 {
-	char name[256];
-	int request;
-	int error;
+	char *rest;
+	const char *order = strtok_r(line, " \n", &rest);
+	const char *what = strtok_r(NULL, " \n", &rest);
+	const char *number = strtok_r(NULL, " \n", &rest);
+	rd_kafka_resp_err_t error = number ? (int)strtol(number, NULL, 10) : 0;
 
-	if (!strcmp(line, "down\n"))
-		(void)rd_kafka_mock_broker_set_down(cluster, 1);
-	else if (!strcmp(line, "up\n"))
-		(void)rd_kafka_mock_broker_set_up(cluster, 1);
-	else if (sscanf(line, "refuse %d %d", &request, &error) == 2)
-		rd_kafka_mock_push_request_errors(cluster, (int16_t)request, 1,
-						  (rd_kafka_resp_err_t)error);
-	else if (sscanf(line, "topic %255s %d", name, &error) == 2)
-		rd_kafka_mock_topic_set_error(cluster, name,
-					      (rd_kafka_resp_err_t)error);
+	if (!order)
+		return false;
+	if (!strcmp(order, "down"))
+		return !rd_kafka_mock_broker_set_down(cluster, 1);
+	if (!strcmp(order, "up"))
+		return !rd_kafka_mock_broker_set_up(cluster, 1);
+	if (!error)
+		return false;
+	if (!strcmp(order, "refuse"))
+		rd_kafka_mock_push_request_errors(
+			cluster, (int16_t)strtol(what, NULL, 10), 1, error);
 	else
-		exit(2);
-	(void)puts("ok");
-	(void)fflush(stdout);
+		rd_kafka_mock_topic_set_error(cluster, what, error);
+	return true;
 }
 
 int main(void)
@@ -56,8 +60,10 @@ int main(void)
 		return 1;
 	(void)puts(rd_kafka_mock_cluster_bootstraps(cluster));
 	(void)fflush(stdout);
-	while (fgets(line, sizeof(line), stdin))
-		obey(cluster, line);
+	while (fgets(line, sizeof(line), stdin)) {
+		(void)puts(obey(cluster, line) ? "ok" : "no");
+		(void)fflush(stdout);
+	}
 	rd_kafka_mock_cluster_destroy(cluster);
 	rd_kafka_destroy(owner);
 	return 0;

@@ -730,7 +730,8 @@ static int kafka_publish(struct sonde_net_log *base,
 	err = rd_kafka_producev(
 		net->writer, RD_KAFKA_V_TOPIC(log->topic),
 		RD_KAFKA_V_PARTITION(0),
-		/* copied, as is said below */
+		/* It is copied, as is said below.
+		 * NOLINTNEXTLINE(performance-no-int-to-ptr): it was const */
 		RD_KAFKA_V_VALUE((void *)(uintptr_t)body, (size_t)size),
 		RD_KAFKA_V_HEADER(HEADER, line, length),
 		RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
