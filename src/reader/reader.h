@@ -64,6 +64,7 @@ struct sonde_clock_scale {
 
 struct sonde_source {
 	struct sonde_trace *trace;
+	size_t index; /* its place in trace->sources */
 	const char *path;
 	struct sonde_schema *schema;
 	struct sonde_clock_info *clocks;     /* schema->nr_clocks */

@@ -87,12 +87,7 @@ const char *sonde_source_env(const struct sonde_source *source,
 uint64_t sonde_source_image(const struct sonde_source *source,
 			    uint64_t class_id)
 {
-	const struct sonde_trace *trace = source->trace;
-	uint64_t i = 0;
-
-	while (i < trace->nr_sources && trace->sources[i] != source)
-		i++;
-	return i << 32 | (uint32_t)class_id;
+	return (uint64_t)source->index << 32 | (uint32_t)class_id;
 }
 
 /* ---- streams ---- */

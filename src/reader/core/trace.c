@@ -368,6 +368,7 @@ static struct sonde_source *append_source(struct sonde_trace *trace,
 	if (!source->path)
 		return NULL;
 	trace->sources = sources;
+	source->index = trace->nr_sources;
 	trace->sources[trace->nr_sources++] = source;
 	return source;
 }
