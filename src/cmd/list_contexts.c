@@ -39,7 +39,8 @@ static void put_contexts(void)
 		sonde_json_line(&json, 2);
 		sonde_json_open(&json, NULL, '{');
 		sonde_json_put_text(&json, "name", context->name);
-		sonde_json_put_text(&json, "from", context->from);
+		sonde_json_put_text(&json, "from",
+				    sonde_session_context_from(context));
 		sonde_json_put_text(&json, "cost", context_cost(context));
 		sonde_json_close(&json, '}');
 	}
@@ -55,7 +56,8 @@ static void print_contexts(void)
 	(void)printf("%-21s  %-39s  %s\n", "CONTEXT", "COSTS", "FROM");
 	for (size_t i = 0; (context = sonde_session_context(i)); i++)
 		(void)printf("%-21s  %-39s  %s\n", context->name,
-			     context_cost(context), context->from);
+			     context_cost(context),
+			     sonde_session_context_from(context));
 	(void)fputs(notes, stdout);
 }
 

@@ -12,11 +12,16 @@
 #include "base/nearest.h"
 #include "base/port.h"
 #include "ring/contexts.h"
+#include "sys/cpus.h"
 
 #define NAME_MAX_CHARS 40u
 
 static const char no_counter[] =
 	"a counter of the CPU's, which Sonde doesn't read: perf stat does";
+
+static const char no_pmu[] =
+	"a counter of the CPU's, of which this machine has none (no PMU, as in "
+	"many virtual machines)";
 
 static const struct sonde_session_context contexts[] = {
 	{ "time", "the event's header: the CPU's counter",
@@ -73,6 +78,15 @@ const struct sonde_session_context *sonde_session_context(size_t i)
 	return i < SONDE_ARRAY_SIZE(contexts) ? &contexts[i] : NULL;
 }
 
+const char *
+sonde_session_context_from(const struct sonde_session_context *context)
+{
+	if (context->from == no_counter &&
+	    !sonde_cpus_have_counters(SONDE_CPUS_DEVICES))
+		return no_pmu;
+	return context->from;
+}
+
 /* What has to be asked for. */
 static void ask_for(struct sonde_session_config *config, const char *name)
 {
@@ -105,7 +119,7 @@ static int add_context(struct sonde_session_config *config, const char *name,
 	}
 	if (context)
 		(void)snprintf(error, error_size, "--context=%s: %s", name,
-			       context->from);
+			       sonde_session_context_from(context));
 	else
 		(void)snprintf(error, error_size,
 			       "--context=%s: no such context%s; see sonde "

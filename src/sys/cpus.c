@@ -7,6 +7,11 @@
  */
 #include "sys/cpus.h"
 
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/number.h"
 
 bool sonde_cpus_take(const char **at, uint32_t *ret_first, uint32_t *ret_last)
@@ -42,4 +47,24 @@ uint32_t sonde_cpus_span(const char *list, uint32_t max)
 	while (sonde_cpus_take(&list, &first, &last))
 		;
 	return (!*list || *list == '\n') && last < max ? last + 1 : 0;
+}
+
+bool sonde_cpus_have_counters(const char *devices)
+{
+	DIR *dir = opendir(devices);
+	const struct dirent *entry;
+	bool found = false;
+	char path[512];
+
+	if (!dir)
+		return false;
+	/* Our own stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while (!found && (entry = readdir(dir))) {
+		(void)snprintf(path, sizeof(path), "%s/%s/cpus", devices,
+			       entry->d_name);
+		/* Where CPUs differ, and on Arm, each sort says of which. */
+		found = !strcmp(entry->d_name, "cpu") || !access(path, F_OK);
+	}
+	(void)closedir(dir); /* it was only read */
+	return found;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* cpus.h - lists of CPUs as the kernel writes them: "0-3,8\n". */
+/*
+ * cpus.h - lists of CPUs as the kernel writes them: "0-3,8\n"; and whether CPUs
+ * count for programs.
+ */
 #ifndef SYS_CPUS_H
 #define SYS_CPUS_H
 
@@ -14,5 +17,10 @@ bool sonde_cpus_take(const char **at, uint32_t *ret_first, uint32_t *ret_last);
 /* 1 + the highest number of a list, which is in order; 0 if it isn't a list, or
  * that is more than `max`. */
 uint32_t sonde_cpus_span(const char *list, uint32_t max);
+
+/* Whether the kernel has found counters of the CPUs' (a PMU) among its devices,
+ * the folder SONDE_CPUS_DEVICES but for tests. */
+bool sonde_cpus_have_counters(const char *devices);
+#define SONDE_CPUS_DEVICES "/sys/bus/event_source/devices"
 
 #endif /* SYS_CPUS_H */

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "sys/cpus.h"
 #include "sys/proc.h"
 
@@ -351,6 +352,26 @@ static void a_process_is_known_from_proc(void **state)
 	assert_int_equal(prctl(PR_SET_NAME, "test_sys_proc"), 0);
 }
 
+static void counters_are_found_among_devices(void **state)
+{
+	char folder[] = "/tmp/test_sys_proc_XXXXXX";
+	char devices[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(devices, sizeof(devices), "%s/x86", folder);
+	folder_write(folder, "x86/software/type", "1");
+	folder_write(folder, "x86/uncore/cpumask", "0");
+	assert_false(sonde_cpus_have_counters(devices));
+	folder_write(folder, "x86/cpu/type", "4");
+	assert_true(sonde_cpus_have_counters(devices));
+	(void)snprintf(devices, sizeof(devices), "%s/arm", folder);
+	assert_false(sonde_cpus_have_counters(devices));
+	folder_write(folder, "arm/armv8_cortex_a53/cpus", "0-3");
+	assert_true(sonde_cpus_have_counters(devices));
+	assert_int_equal(folder_remove(folder), 0);
+}
+
 static void a_process_is_in_a_namespace(void **state)
 {
 	struct stat ours;
@@ -488,6 +509,7 @@ int main(void)
 		cmocka_unit_test(a_file_is_read_up_to_its_room),
 		cmocka_unit_test(a_first_line_has_no_newline),
 		cmocka_unit_test(a_process_is_known_from_proc),
+		cmocka_unit_test(counters_are_found_among_devices),
 		cmocka_unit_test(a_process_is_in_a_namespace),
 		cmocka_unit_test(a_process_that_is_gone_is_nobody),
 		cmocka_unit_test(numbers_of_a_directory_are_listed),
