@@ -225,6 +225,20 @@ SPAN = ("--begin", '$event == "server:begin"', "--end",
         '$event == "server:end"')
 
 
+def two_hosts():
+    """Events of web and db in turns, db's clock a second ahead: 10, 90 and 200 us
+    between them; each time is known to 25 us and their sum to 50."""
+    times = {"web": [1000, 1300], "db": [1010, 1100]}
+    traces = [write_trace(
+        [], [(time + (1_000_000 if host == "db" else 0), 5, "server:begin", {"id": 1})
+             for time in at], host=host) for host, at in times.items()]
+    for trace, add in zip(traces, (0, -10**9)):
+        (trace / "user" / ".clock").write_text(
+            f"sonde clock 1\nto web\nline 0 {add} 1000 {add}\n"
+            f"at {START} 24996\nat {START + 10**7} 24996\n")
+    return traces
+
+
 def story(lock=0x7f0000001000, operation=WAIT):
     """The worker's request, 1000 to 53300, needs a lock that the flusher has,
     which reads a file: woken by the disk's interrupt 24, it gives the lock

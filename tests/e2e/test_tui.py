@@ -9,6 +9,7 @@ import signal
 
 from handmade import Handmade, Layout
 from machine import IDLE, KERNEL, RUNNING, Machine
+from stories import two_hosts
 from sonde import SONDE, check, install, run, scratch
 from terminal import Terminal, has
 from harness import check_equal, main, test
@@ -113,6 +114,21 @@ def the_list_goes_through_the_events_of_equal_times_too():
     screen.until(has("column 5"), "what is wrong is said, and where")
     screen.press("\x1b")
     screen.until(has("q uit"), "not typing any more")
+    screen.press("q")
+    check_equal(screen.end(), "", "what it says")
+
+
+@test
+def events_of_two_machines_have_a_mark_where_their_order_is_unknown():
+    screen = tui(*two_hosts())
+    screen.until(ready, "events")
+    screen.press("\t")
+    lines = screen.until(lambda l: any(x[:1] == ">" and "server:begin" in x
+                                       for x in l), "the events")
+    events = [line for line in lines if "server:begin" in line]
+    check_equal([line[0] for line in events], [">", "?", " ", " "], "marks")
+    check_equal([next(host for host in ("web", "db") if f" {host} " in line)
+                 for line in events], ["web", "db", "db", "web"], "hosts")
     screen.press("q")
     check_equal(screen.end(), "", "what it says")
 

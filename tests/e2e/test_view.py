@@ -11,6 +11,7 @@ import pathlib
 import json
 import random
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -22,8 +23,8 @@ import urllib.request
 from home import Home
 from machine import KERNEL, LOST, READY, Machine
 from obedient import Program as Obedient, program
-from stories import story, write_trace
-from sonde import ROOT, SONDE, install, pkg_config, run, scratch
+from stories import story, two_hosts, write_trace
+from sonde import ROOT, SONDE, Skip, install, pkg_config, run, scratch
 from handmade import Handmade, Layout
 from harness import check, check_equal, main, test
 
@@ -675,6 +676,51 @@ def traces_of_several_machines_are_one_list_without_rows():
         check_equal(server.ask("rows"), [], "rows of several machines'")
         check("several machines" in about["why"], about["why"])
         check_equal(about["events"], len(both), "events counted")
+
+
+def orders(events):
+    """Whether the page shows how far each is from the one before."""
+    if not shutil.which("node"):
+        raise Skip("no node")
+    page = pathlib.Path(ROOT) / "src/view/web/time.js"
+    module = scratch() / "time.mjs"
+    module.write_bytes(page.read_bytes())
+    done = run("node", "--input-type=module", "-e",
+               f"import {{ isOrdered }} from {json.dumps(str(module))};"
+               f"const events = {json.dumps(events)};"
+               "console.log(JSON.stringify(events.slice(1).map((event, i) =>"
+               "isOrdered(events[i], event))));")
+    check_equal(done.returncode, 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+@test
+def an_order_of_two_machines_events_is_shown_only_if_the_bound_supports_it():
+    traces = two_hosts()
+    with view(*traces) as server:
+        server.ready()
+        events = server.ask("events", n=20, columns="host, time, id")["events"]
+    check_equal([event["host"] for event in events], ["web", "db", "db", "web"],
+                "hosts")
+    check_equal({(event["on"], event["within"]) for event in events},
+                {("web", 25000)}, "bounds")
+    check_equal([event["columns"] for event in events], [[None, None, "1"]] * 4,
+                "columns")
+    check_equal(orders(events), [False, True, True], "known orders")
+    (traces[1] / "user" / ".clock").unlink()
+    with view(*traces) as server:
+        server.ready()
+        events = server.ask("events", n=20)["events"]
+    check_equal({(event["host"], event["on"], event["within"])
+                 for event in events},
+                {("web", "web", 25000), ("db", None, None)}, "bounds")
+    check_equal(orders(events), [True, False, True], "known orders")
+    with view(traces[0]) as server:
+        server.ready()
+        event = server.ask("events", n=1)["events"][0]
+        check_equal([key for key in ("host", "on", "within") if key in event],
+                    [], "of one machine")
+        check_equal(server.refused("events", columns="host")[0], 400, "a column")
 
 
 @test

@@ -14,11 +14,12 @@
 #include "base/port.h"
 #include "base/text.h"
 #include "reader/key.h"
+#include "reader/reader.h"
 #include "view/http/view.h"
 
 #define VALUE_BYTES 4096
 
-static bool columns_is_own(const char *text)
+static bool columns_is_own(const struct sonde_trace *trace, const char *text)
 {
 	static const char *const own[] = { "time", "cpu", "thread", "event",
 					   "fields" };
@@ -26,7 +27,7 @@ static bool columns_is_own(const char *text)
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(own); i++)
 		if (!strcmp(text, own[i]))
 			return true;
-	return false;
+	return trace->nr_machines > 1 && !strcmp(text, "host");
 }
 
 /* Of `text`, so many bytes, which stand at `at` in all of it. */
@@ -50,7 +51,7 @@ static int add_column(struct sonde_view_columns *columns,
 		return -ENOMEM;
 	columns->columns[columns->nr].text = copy;
 	columns->columns[columns->nr].filter = NULL;
-	if (!columns_is_own(copy))
+	if (!columns_is_own(trace, copy))
 		err = sonde_filter_new(trace, copy, &why,
 				       &columns->columns[columns->nr].filter);
 	columns->nr++;

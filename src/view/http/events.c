@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "reader/core/clock_line.h"
 #include "reader/reader.h"
 #include "view/http/columns.h"
 #include "view/http/parts.h"
@@ -156,6 +157,25 @@ void sonde_view_event_whose(const struct sonde_view *view,
 	sonde_view_index_unlock(view->index);
 }
 
+/* Of several machines: which one's it is, whose clock its time is on, and how far
+ * from that it can be. Which of two events was first is known by that. */
+static void put_host(const struct sonde_view *view,
+		     const struct sonde_event *event, struct sonde_json *json)
+{
+	const struct sonde_source *source = event->stream->source;
+	int64_t bound_ns = sonde_source_bound_ns(source, event->time_ns);
+
+	if (view->trace->nr_machines < 2)
+		return;
+	sonde_json_put_text(json, "host",
+			    view->trace->machines[source->machine].host);
+	sonde_json_put_text(json, "on", source->line ? source->line->to : NULL);
+	if (bound_ns < 0)
+		sonde_json_put_raw(json, "within", "null");
+	else
+		sonde_json_put_signed(json, "within", bound_ns);
+}
+
 static void list_event(const struct sonde_view *view,
 		       const struct sonde_view_columns *columns,
 		       const struct sonde_event *event,
@@ -172,6 +192,7 @@ static void list_event(const struct sonde_view *view,
 	else
 		sonde_json_put_signed(json, "t",
 				      event->time_ns - view->begin_ns);
+	put_host(view, event, json);
 	sonde_json_put_unsigned(json, "stream", info.index);
 	put_if_known(json, "cpu", whose.cpu);
 	sonde_json_put_text(json, "name", sonde_event_name(event));

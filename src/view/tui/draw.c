@@ -358,7 +358,10 @@ static void draw_event(struct sonde_tui *tui, size_t i, size_t label, FILE *to)
 			       line->tid);
 		sonde_view_index_unlock(tui->index);
 	}
-	(void)fputc(i == 0 && tui->in_events ? '>' : ' ', to);
+	(void)fputc(i == 0 && tui->in_events ? '>' :
+		    line->is_unordered       ? '?' :
+					       ' ',
+		    to);
 	sonde_tui_put(to, thread, label, true);
 	sonde_tui_put(to, line->text,
 		      tui->width > label + 1 ? tui->width - label - 1 : 0,

@@ -12,12 +12,14 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "reader/reader.h"
 #include "view/index/explain.h"
 
 /* Without the thread, which is found by the index: to ask the trace for it would
  * read all. */
 #define COLUMNS_WITH_CPU "time,cpu,event,payload"
 #define COLUMNS          "time,event,payload"
+#define COLUMNS_OF_HOSTS "time,host,cpu,event,payload"
 
 void sonde_tui_list_forget(struct sonde_tui_list *list)
 {
@@ -41,7 +43,8 @@ int sonde_tui_list_times(struct sonde_tui_list *list,
 {
 	const struct sonde_print_options options = {
 		.style = SONDE_STYLE_PLAIN,
-		.columns = sonde_print_any_cpu(list->trace) ? COLUMNS_WITH_CPU :
+		.columns = list->trace->nr_machines > 1     ? COLUMNS_OF_HOSTS :
+			   sonde_print_any_cpu(list->trace) ? COLUMNS_WITH_CPU :
 							      COLUMNS,
 		.times = form,
 		/* names of code would be read from all of the trace first */
@@ -146,11 +149,28 @@ static void set_place(struct sonde_tui_list *list, struct sonde_tui_place at)
 
 /* ---- lines ---- */
 
+/* Whether the line before may be of a later event. */
+static bool list_is_unordered(const struct sonde_tui_list *list,
+			      const struct sonde_event *event)
+{
+	const struct sonde_tui_line *before;
+
+	if (!list->nr)
+		return false;
+	before = &list->lines[list->nr - 1];
+	return !sonde_source_is_ordered(before->source, before->place.time,
+					event->stream->source, event->time_ns);
+}
+
 static int list_add_line(struct sonde_tui_list *list,
 			 const struct sonde_event *event,
 			 struct sonde_tui_place place)
 {
-	struct sonde_tui_line line = { .place = place };
+	struct sonde_tui_line line = {
+		.place = place,
+		.is_unordered = list_is_unordered(list, event),
+		.source = event->stream->source,
+	};
 	const char *text;
 	size_t length;
 	int err = sonde_print_lines_make(list->print, event, &text, &length);

@@ -28,7 +28,10 @@ struct sonde_tui_place {
 struct sonde_tui_line {
 	struct sonde_tui_place place;
 	int32_t tid; /* -1: not known */
-	char *text;  /* for free() */
+	/* of another machine than the line before: which was first isn't known */
+	bool is_unordered;
+	const struct sonde_source *source; /* borrowed from the trace */
+	char *text;                        /* for free() */
 };
 
 struct sonde_tui_list {

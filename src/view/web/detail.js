@@ -83,6 +83,9 @@ export class Detail {
         JSON.stringify(field) : String(field));
     const facts = event.t === null ? [] : [["Time", relative(event.t)],
       ["Clock", absolute(event.t, this.origin)]];
+    if (event.host !== undefined)
+      facts.push(["Host", event.host], ["Within", event.within === null ? "unknown" :
+        `${duration(event.within)} of the clock of ${event.on}`]);
     facts.push(["CPU", event.cpu ?? ""], ["Thread", event.tid ?? ""],
       ...Object.entries(event.fields ?? {}).map(([name, field]) => [name, value(field)]));
     this.place.replaceChildren(element("h2", { textContent: event.name }),

@@ -6,7 +6,7 @@ import { Complete } from "./complete.js";
 import { element } from "./paint.js";
 import { Refused } from "./server.js";
 import { download } from "./table.js";
-import { absolute, relative } from "./time.js";
+import { absolute, isOrdered, relative } from "./time.js";
 
 const LINE = 20;
 /** What the events can be kept as: the format, and the file's ending. */
@@ -14,10 +14,13 @@ const KEEP = [["csv", "csv"], ["jsonl", "jsonl"], ["perfetto", "pftrace"], ["chr
   ["ctf", "tar"], ["folded", "txt"]];
 
 /** Columns that the page makes itself: what is in them, and how wide they are. */
-const OWN = { time: ["Time", "175px"], cpu: ["CPU", "42px"],
+const OWN = { time: ["Time", "175px"], host: ["Host", "minmax(50px, 120px)"], cpu: ["CPU", "42px"],
   thread: ["Thread", "minmax(120px, 180px)"], event: ["Event", "minmax(140px, 240px)"],
   fields: ["Fields", "minmax(0, 1fr)"] };
-const USUAL = Object.keys(OWN).join(", ");
+const WORDS = Object.keys(OWN);
+/** Those of one machine's events. */
+const ALONE = WORDS.filter((name) => name !== "host");
+const USUAL = ALONE.join(", ");
 
 export class Events {
   constructor(place, view, server, detail) {
@@ -81,7 +84,7 @@ export class Events {
         this.view.set({ filter: this.input.value });
       event.stopPropagation();
     });
-    this.completeColumns = new Complete(this.columns, this.server, Object.keys(OWN));
+    this.completeColumns = new Complete(this.columns, this.server, WORDS);
     this.columns.addEventListener("input", () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => this.takeColumns(), 250);
@@ -177,7 +180,8 @@ export class Events {
 
   /** The columns that are held, and how wide they are. */
   setHeads() {
-    this.heads = this.chunks.heads ?? Object.keys(OWN);
+    const hosts = this.chunks.events[0]?.host !== undefined;
+    this.heads = this.chunks.heads ?? (hosts ? WORDS : ALONE);
     const widths = this.heads.map((name) => OWN[name]?.[1] ?? "minmax(60px, 180px)");
     if (!this.heads.includes("fields"))
       widths.push("minmax(0, 1fr)");
@@ -234,6 +238,8 @@ export class Events {
       return "no clock";
     if (this.view.clock === "absolute")
       return absolute(event.t, this.origin);
+    if (this.view.clock === "delta" && before && !isOrdered(before, event))
+      return "?";
     if (this.view.clock === "delta" && before)
       return `+${relative(event.t - before.t)}`;
     return relative(event.t);
@@ -254,7 +260,7 @@ export class Events {
     const cell = (text) => element("span", { textContent: text, title: text });
     const who = event.tid === null || event.tid === undefined ? "" :
       `${event.comm ?? ""} ${event.tid}`.trim();
-    const own = { time: this.time(event, before), cpu: String(event.cpu ?? ""), thread: who,
+    const own = { time: this.time(event, before), host: event.host, cpu: String(event.cpu ?? ""), thread: who,
       event: event.name, fields: event.text ?? "" };
     const line = element("div", { className: "row" }, ...this.heads.map((name, column) =>
       cell(own[name] ?? event.columns?.[column] ?? "")));

@@ -14,6 +14,17 @@ export function duration(ns) {
   return "";
 }
 
+/**
+ * Whether it is known which of two events was first: of two machines, by how far their
+ * times can be from the clock that both were put on.
+ */
+export function isOrdered(one, other) {
+  if (one.host === other.host)
+    return true;
+  return one.on !== null && one.on === other.on && one.within !== null &&
+    other.within !== null && Math.abs(one.t - other.t) > one.within + other.within;
+}
+
 /** Seconds with all nine digits, grouped by three. */
 export function relative(ns) {
   const size = Math.abs(Math.round(ns));
