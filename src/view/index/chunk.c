@@ -8,121 +8,274 @@
 
 #define HEAD_BYTES  8u
 #define ABOUT_BYTES 4u
+#define PLAIN_BITS  4
+#define SIZE_BITS   12
 
 struct head {
 	uint16_t nr, states;
-	uint8_t nr_kinds, width;
+	uint8_t nr_kinds, plain;
 	uint16_t size;
 };
 
 _Static_assert(sizeof(struct head) == HEAD_BYTES, "as it is written");
-_Static_assert(SONDE_VIEW_STATES <= 16, "a state has its bit");
+_Static_assert(SONDE_VIEW_STATES < 1 << PLAIN_BITS,
+	       "a state has its bit, and a plain kind");
+_Static_assert(SONDE_VIEW_CHUNK_BYTES / 8 < 1 << SIZE_BITS, "a size fits");
+/* A code, 14 nibbles of a duration, what goes with it. */
 _Static_assert(HEAD_BYTES + SONDE_VIEW_KINDS * (ABOUT_BYTES + 1) +
 			       SONDE_VIEW_CHUNK / SONDE_VIEW_GROUP *
-				       (2 + 8 * SONDE_VIEW_STATES) +
-			       SONDE_VIEW_CHUNK * 9 + 8 <=
+				       (2 + 1 + 8 * SONDE_VIEW_STATES) +
+			       SONDE_VIEW_CHUNK * 12 + 8 + 8 <=
 		       SONDE_VIEW_CHUNK_BYTES,
 	       "any chunk fits");
 
 /* ---- adding ---- */
 
-/* The number of that kind, which may be new; -ENOSPC. */
-static int take_kind(struct sonde_view_open *open, uint8_t state,
-		     uint32_t about)
-{
-	for (uint32_t i = 0; i < open->nr_kinds; i++)
-		if (open->kinds[i].about == about &&
-		    open->kinds[i].state == state)
-			return (int)i;
-	if (open->nr_kinds == SONDE_VIEW_KINDS)
-		return -ENOSPC;
-	open->kinds[open->nr_kinds] =
-		(struct sonde_view_kind){ .about = about, .state = state };
-	return (int)open->nr_kinds++;
-}
-
 int sonde_view_open_add(struct sonde_view_open *open, int64_t begin,
 			uint8_t state, uint32_t about)
 {
-	int kind;
-
 	if (open->nr == SONDE_VIEW_CHUNK)
 		return -ENOSPC;
-	if (SONDE_GROW(open->words, open->nr, open->room))
+	if (SONDE_GROW(open->words, open->nr, open->words_room) ||
+	    SONDE_GROW(open->abouts, open->nr, open->abouts_room))
 		return -ENOMEM;
-	kind = take_kind(open, state, about);
-	if (kind < 0)
-		return kind;
-	open->words[open->nr++] =
-		(uint64_t)begin | (uint64_t)kind << SONDE_VIEW_TIME_BITS;
+	open->words[open->nr] =
+		(uint64_t)begin | (uint64_t)state << SONDE_VIEW_TIME_BITS;
+	open->abouts[open->nr++] = about;
 	return 0;
 }
 
-static uint32_t states_of(const struct sonde_view_open *open)
-{
-	uint32_t states = 0;
+/* ---- kinds ---- */
 
-	for (uint32_t i = 0; i < open->nr_kinds; i++)
-		states |= 1u << open->kinds[i].state;
-	return states;
+#define SLOTS 1024u /* twice as many as there can be kinds */
+
+struct kind {
+	uint32_t about;
+	uint16_t nr; /* states of it */
+	uint8_t state;
+	uint8_t number; /* in the chunk */
+};
+
+struct kinds {
+	struct kind kinds[SONDE_VIEW_CHUNK];
+	uint16_t slots[SLOTS];         /* 1 + the kind; 0: none */
+	uint16_t of[SONDE_VIEW_CHUNK]; /* of each state */
+	uint32_t nr;
+	uint32_t states, plain_states; /* bits */
+	uint32_t nr_kept;              /* kinds that are in the table */
+	uint32_t nr_numbers;           /* with plain ones */
+	uint32_t about_bytes;          /* of what goes with any */
+};
+
+_Static_assert(SLOTS >= 2 * SONDE_VIEW_CHUNK, "a free slot is found soon");
+
+static uint16_t chunk_take_kind(struct kinds *kinds, uint8_t state,
+				uint32_t about)
+{
+	uint32_t mixed = (about * 16u + state) * UINT32_C(0x9e3779b1);
+
+	for (uint32_t i = mixed >> 16;; i++) {
+		uint16_t *slot = &kinds->slots[i % SLOTS];
+
+		if (*slot) {
+			const struct kind *kind = &kinds->kinds[*slot - 1];
+
+			if (kind->about == about && kind->state == state)
+				return *slot - 1;
+			continue;
+		}
+		kinds->kinds[kinds->nr] =
+			(struct kind){ .about = about, .state = state };
+		*slot = (uint16_t)++kinds->nr;
+		return *slot - 1;
+	}
 }
 
-static unsigned char *put_kinds(const struct sonde_view_open *open,
-				unsigned char *to)
+/* Which there are, and of which states. */
+static void chunk_find_kinds(const struct sonde_view_open *open,
+			     struct kinds *kinds)
 {
-	for (uint32_t i = 0; i < open->nr_kinds; i++, to += ABOUT_BYTES)
-		memcpy(to, &open->kinds[i].about, ABOUT_BYTES);
-	for (uint32_t i = 0; i < open->nr_kinds; i++)
-		*to++ = open->kinds[i].state;
+	uint32_t all = 0;
+
+	memset(kinds->slots, 0, sizeof(kinds->slots));
+	kinds->nr = kinds->states = 0;
+	for (uint32_t i = 0; i < open->nr; i++) {
+		uint8_t state = sonde_view_open_state(open, i);
+
+		kinds->of[i] = chunk_take_kind(kinds, state, open->abouts[i]);
+		kinds->kinds[kinds->of[i]].nr++;
+		kinds->states |= 1u << state;
+		all |= open->abouts[i];
+	}
+	kinds->about_bytes = 0;
+	for (; all; all >>= 8)
+		kinds->about_bytes++;
+}
+
+/* The bytes of the table, of codes and of what goes with plain states, if kinds with
+ * fewer than `least` are plain; UINT32_MAX: those are too many kinds. */
+static uint32_t chunk_cost(const struct kinds *kinds, uint32_t least,
+			   uint32_t nr_states)
+{
+	uint32_t nr_kept = 0;
+	uint32_t nr_plain = 0;
+	uint32_t states = 0;
+	uint32_t nr;
+
+	for (uint32_t i = 0; i < kinds->nr; i++) {
+		const struct kind *kind = &kinds->kinds[i];
+
+		if (kind->nr >= least) {
+			nr_kept++;
+			continue;
+		}
+		nr_plain += kind->nr;
+		states |= 1u << kind->state;
+	}
+	nr = nr_kept + (uint32_t)__builtin_popcount(states);
+	if (nr > SONDE_VIEW_KINDS)
+		return UINT32_MAX;
+	return nr_kept + (nr_kept + nr_plain) * kinds->about_bytes +
+	       (nr <= SONDE_VIEW_PACKED_KINDS ? nr_states / 2 : nr_states);
+}
+
+/* From how many states on a kind is better in the table. */
+static uint32_t chunk_find_least(const struct kinds *kinds, uint32_t nr_states)
+{
+	uint32_t best = UINT32_MAX;
+	uint32_t least = 1;
+
+	for (uint32_t i = 1; i <= 2 * SONDE_VIEW_CHUNK; i *= 2) {
+		uint32_t cost = chunk_cost(kinds, i, nr_states);
+
+		if (cost < best) {
+			best = cost;
+			least = i;
+		}
+	}
+	return least;
+}
+
+/* Which number each has: first those of the table, then plain ones by state. */
+static void chunk_number_kinds(struct kinds *kinds, uint32_t least)
+{
+	uint8_t plain[SONDE_VIEW_STATES];
+	uint8_t nr = 0;
+
+	kinds->plain_states = 0;
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		if (kinds->kinds[i].nr >= least)
+			kinds->kinds[i].number = nr++;
+		else
+			kinds->plain_states |= 1u << kinds->kinds[i].state;
+	kinds->nr_kept = nr;
+	for (uint32_t left = kinds->plain_states; left; left &= left - 1)
+		plain[__builtin_ctz(left)] = nr++;
+	kinds->nr_numbers = nr;
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		if (kinds->kinds[i].nr < least)
+			kinds->kinds[i].number = plain[kinds->kinds[i].state];
+}
+
+/* A number's lower bytes; returns what is behind them. */
+static unsigned char *chunk_put_low(unsigned char *to, uint64_t number,
+				    uint32_t bytes)
+{
+	number = htole64(number);
+	memcpy(to, &number, bytes);
+	return to + bytes;
+}
+
+static unsigned char *chunk_put_kinds(const struct kinds *kinds,
+				      unsigned char *to)
+{
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		if (kinds->kinds[i].number < kinds->nr_kept)
+			to = chunk_put_low(to, kinds->kinds[i].about,
+					   kinds->about_bytes);
+	for (uint32_t i = 0; i < kinds->nr; i++)
+		if (kinds->kinds[i].number < kinds->nr_kept)
+			*to++ = kinds->kinds[i].state;
+	for (uint32_t i = 0; i < SONDE_VIEW_STATES; i++)
+		if (kinds->plain_states >> i & 1)
+			*to++ = (uint8_t)i;
 	return to;
 }
 
+/* ---- encoding ---- */
+
+static uint32_t chunk_width(const struct head *head)
+{
+	return head->size >> SIZE_BITS;
+}
+
+static size_t chunk_group_bytes(const struct head *head)
+{
+	return 2 + (size_t)__builtin_popcount(head->states) * chunk_width(head);
+}
+
 /* Where a group is, and its sums. */
-static unsigned char *put_group(const struct head *head, size_t offset,
-				const uint64_t sums[SONDE_VIEW_STATES],
-				unsigned char *to)
+static unsigned char *chunk_put_group(const struct head *head, size_t offset,
+				      const uint64_t sums[SONDE_VIEW_STATES],
+				      unsigned char *to)
 {
 	uint16_t place = (uint16_t)offset;
 
 	memcpy(to, &place, sizeof(place));
 	to += sizeof(place);
-	for (uint32_t i = 0; i < SONDE_VIEW_STATES; i++) {
-		uint32_t low = (uint32_t)sums[i];
-
-		if (!(head->states >> i & 1))
-			continue;
-		if (head->width == 4)
-			memcpy(to, &low, 4);
-		else
-			memcpy(to, &sums[i], 8);
-		to += head->width;
-	}
+	for (uint32_t left = head->states; left; left &= left - 1)
+		to = chunk_put_low(to, sums[__builtin_ctz(left)],
+				   chunk_width(head));
 	return to;
 }
 
-/* Returns what is behind it; *code says how many bytes those are. */
-static unsigned char *put_duration(uint64_t duration, unsigned char *to,
-				   unsigned char *code)
+/* Behind what is there; returns what is behind it. Overwrites up to eight bytes. */
+static size_t chunk_put_nibbles(unsigned char *to, size_t at, uint64_t value,
+				unsigned int nr)
 {
-	unsigned int bytes =
-		duration ? (71 - (unsigned int)__builtin_clzll(duration)) / 8 :
-			   1;
+	uint64_t bits =
+		at % 2 ? (uint64_t)(to[at / 2] & 15) | value << 4 : value;
 
-	*code |= (unsigned char)((bytes - 1) << SONDE_VIEW_KIND_BITS);
-	duration = htole64(duration); /* its lower bytes */
-	memcpy(to, &duration, bytes);
-	return to + bytes;
+	bits = htole64(bits);
+	memcpy(to + at / 2, &bits, sizeof(bits));
+	return at + nr;
 }
 
-/* The states of a group, which are added to the sums. */
-static unsigned char *put_group_states(const struct sonde_view_open *open,
-				       uint32_t first, int64_t end,
-				       unsigned char *to,
-				       uint64_t sums[SONDE_VIEW_STATES])
+/* The first length that it fits in. */
+static unsigned int chunk_length(uint64_t duration)
+{
+	unsigned int length = 0;
+
+	while (duration >> sonde_view_nibbles(length) * 4)
+		length++;
+	return length;
+}
+
+/* A group's codes: a byte each, or a nibble. */
+static void chunk_put_code(const struct kinds *kinds, unsigned char *codes,
+			   uint32_t i, unsigned int number, unsigned int length)
+{
+	if (kinds->nr_numbers > SONDE_VIEW_PACKED_KINDS)
+		codes[i] = (unsigned char)(number |
+					   length << SONDE_VIEW_KIND_BITS);
+	else if (i % 2)
+		codes[i / 2] |= (unsigned char)((number | length << 1) << 4);
+	else
+		codes[i / 2] = (unsigned char)(number | length << 1);
+}
+
+/* The states of a group, which are added to the sums; returns what is behind them. */
+static unsigned char *chunk_put_group_states(const struct sonde_view_open *open,
+					     const struct kinds *kinds,
+					     uint32_t first, int64_t end,
+					     unsigned char *to,
+					     uint64_t sums[SONDE_VIEW_STATES])
 {
 	uint32_t left = open->nr - first;
 	uint32_t nr = left < SONDE_VIEW_GROUP ? left : SONDE_VIEW_GROUP;
-	unsigned char *at = to + nr;
+	unsigned char *data =
+		to + sonde_view_codes_bytes(kinds->nr_numbers, nr);
+	size_t at = 0;
 
 	for (uint32_t i = first; i < first + nr; i++) {
 		int64_t next = i + 1 < open->nr ?
@@ -130,43 +283,63 @@ static unsigned char *put_group_states(const struct sonde_view_open *open,
 				       end;
 		uint64_t duration =
 			(uint64_t)(next - sonde_view_open_begin(open, i));
+		unsigned int length = chunk_length(duration);
+		uint8_t number = kinds->kinds[kinds->of[i]].number;
 
-		*to = (unsigned char)(open->words[i] >> SONDE_VIEW_TIME_BITS);
-		at = put_duration(duration, at, to++);
-		sums[sonde_view_open_kind(open, i)->state] += duration;
+		chunk_put_code(kinds, to, i - first, number, length);
+		at = chunk_put_nibbles(data, at, duration,
+				       sonde_view_nibbles(length));
+		if (number >= kinds->nr_kept)
+			at = chunk_put_nibbles(data, at, open->abouts[i],
+					       kinds->about_bytes * 2);
+		sums[sonde_view_open_state(open, i)] += duration;
 	}
-	return at;
+	return data + (at + 1) / 2;
+}
+
+static struct head chunk_make_head(const struct sonde_view_open *open,
+				   const struct kinds *kinds, int64_t end)
+{
+	uint64_t all = (uint64_t)(end - sonde_view_open_begin(open, 0));
+	uint32_t nr_plain = kinds->nr_numbers - kinds->nr_kept;
+
+	return (struct head){
+		.nr = (uint16_t)open->nr,
+		.states = (uint16_t)kinds->states,
+		.nr_kinds = (uint8_t)kinds->nr_numbers,
+		.plain = (uint8_t)(nr_plain | kinds->about_bytes << PLAIN_BITS),
+		.size = (uint16_t)((71 - __builtin_clzll(all | 1)) / 8
+				   << SIZE_BITS),
+	};
 }
 
 size_t sonde_view_open_encode(const struct sonde_view_open *open, int64_t end,
 			      unsigned char to[SONDE_VIEW_CHUNK_BYTES])
 {
-	int64_t all = end - sonde_view_open_begin(open, 0);
-	struct head head = {
-		.nr = (uint16_t)open->nr,
-		.states = (uint16_t)states_of(open),
-		.nr_kinds = (uint8_t)open->nr_kinds,
-		.width = all > (int64_t)UINT32_MAX ? 8 : 4,
-	};
-	unsigned char *group = put_kinds(open, to + HEAD_BYTES);
-	unsigned char *data =
-		group + (size_t)((open->nr - 1) / SONDE_VIEW_GROUP) *
-				(2 + (size_t)__builtin_popcount(head.states) *
-					     head.width);
-	unsigned char *at = data;
 	uint64_t sums[SONDE_VIEW_STATES] = { 0 };
+	struct kinds kinds;
+	struct head head;
+	unsigned char *group;
+	unsigned char *data;
+	unsigned char *at;
 
+	chunk_find_kinds(open, &kinds);
+	chunk_number_kinds(&kinds, chunk_find_least(&kinds, open->nr));
+	head = chunk_make_head(open, &kinds, end);
+	group = chunk_put_kinds(&kinds, to + HEAD_BYTES);
+	at = data = group + (size_t)((open->nr - 1) / SONDE_VIEW_GROUP) *
+				    chunk_group_bytes(&head);
 	for (uint32_t i = 0; i < open->nr; i += SONDE_VIEW_GROUP) {
 		if (i)
-			group = put_group(&head, (size_t)(at - data), sums,
-					  group);
-		at = put_group_states(open, i, end, at, sums);
+			group = chunk_put_group(&head, (size_t)(at - data),
+						sums, group);
+		at = chunk_put_group_states(open, &kinds, i, end, at, sums);
 	}
 	while ((at - to) % 8)
 		*at++ = 0;
-	head.size = (uint16_t)(at - to);
+	head.size |= (uint16_t)((at - to) / 8);
 	memcpy(to, &head, sizeof(head));
-	return head.size;
+	return (size_t)(at - to);
 }
 
 /* ---- decoding ---- */
@@ -174,34 +347,42 @@ size_t sonde_view_open_encode(const struct sonde_view_open *open, int64_t end,
 bool sonde_view_chunk_parse(struct sonde_view_chunk *chunk,
 			    const unsigned char *bytes, size_t size)
 {
-	size_t groups;
+	uint32_t nr_plain;
+	uint32_t about_bytes;
+	size_t all;
+	size_t before;
 	struct head head;
 
 	if (size < HEAD_BYTES)
 		return false;
 	memcpy(&head, bytes, sizeof(head));
+	nr_plain = head.plain & ((1u << PLAIN_BITS) - 1);
+	about_bytes = head.plain >> PLAIN_BITS;
+	all = (head.size & ((1u << SIZE_BITS) - 1)) * 8;
 	if (head.nr == 0 || head.nr > SONDE_VIEW_CHUNK || head.nr_kinds == 0 ||
-	    head.nr_kinds > SONDE_VIEW_KINDS ||
-	    head.states >> SONDE_VIEW_STATES || head.size > size ||
-	    (head.width != 4 && head.width != 8))
+	    head.nr_kinds > SONDE_VIEW_KINDS || nr_plain > head.nr_kinds ||
+	    about_bytes > ABOUT_BYTES || head.states >> SONDE_VIEW_STATES ||
+	    all > size || chunk_width(&head) < 1 || chunk_width(&head) > 8)
 		return false;
 	*chunk = (struct sonde_view_chunk){
 		.nr = head.nr,
 		.nr_kinds = head.nr_kinds,
-		.width = head.width,
+		.width = chunk_width(&head),
+		.first_plain = head.nr_kinds - nr_plain,
+		.about_nibbles = 2 * about_bytes,
+		.is_packed = head.nr_kinds <= SONDE_VIEW_PACKED_KINDS,
 		.states = head.states,
 		.abouts = bytes + HEAD_BYTES,
-		.end = bytes + head.size,
-		.group_bytes = 2 + (size_t)__builtin_popcount(head.states) *
-					   head.width,
+		.group_bytes = chunk_group_bytes(&head),
 	};
-	groups = sonde_view_chunk_groups(chunk) - 1;
-	if (head.size < HEAD_BYTES + head.nr_kinds * (ABOUT_BYTES + 1u) +
-				groups * chunk->group_bytes)
-		return false;
-	chunk->kinds = chunk->abouts + head.nr_kinds * ABOUT_BYTES;
+	chunk->kinds = chunk->abouts + chunk->first_plain * about_bytes;
 	chunk->groups = chunk->kinds + head.nr_kinds;
-	chunk->data = chunk->groups + groups * chunk->group_bytes;
+	chunk->data = chunk->groups +
+		      (sonde_view_chunk_groups(chunk) - 1) * chunk->group_bytes;
+	before = (size_t)(chunk->data - bytes);
+	if (before > all)
+		return false;
+	chunk->data_bytes = all - before;
 	return true;
 }
 
@@ -213,91 +394,97 @@ bool sonde_view_chunk_has_states(const struct sonde_view_chunk *chunk)
 	return true;
 }
 
-static const unsigned char *group_sums(const struct sonde_view_chunk *chunk,
-				       uint32_t group)
+static const unsigned char *
+chunk_group_sums(const struct sonde_view_chunk *chunk, uint32_t group)
 {
 	return chunk->groups + (group - 1) * chunk->group_bytes + 2;
 }
 
-static uint64_t load_sum(const unsigned char *at, uint32_t width)
+/* Of a sum; eight bytes are there from any of them on. */
+static uint64_t chunk_load_sum(const unsigned char *at, uint64_t mask)
 {
-	uint32_t low;
 	uint64_t sum;
 
-	if (width == 4) {
-		memcpy(&low, at, sizeof(low));
-		return low;
-	}
 	memcpy(&sum, at, sizeof(sum));
-	return sum;
+	return le64toh(sum) & mask;
+}
+
+static uint64_t chunk_sum_mask(const struct sonde_view_chunk *chunk)
+{
+	return UINT64_MAX >> (64 - 8 * chunk->width);
 }
 
 uint64_t sonde_view_chunk_passed(const struct sonde_view_chunk *chunk,
 				 uint32_t group)
 {
-	uint32_t width = chunk->width;
+	uint64_t mask = chunk_sum_mask(chunk);
 	uint64_t passed = 0;
 	const unsigned char *at;
 	const unsigned char *end;
 
 	if (group == 0)
 		return 0;
-	at = group_sums(chunk, group);
+	at = chunk_group_sums(chunk, group);
 	end = at + chunk->group_bytes - 2;
-	if (width == 4) /* most are: no question for each */
-		for (; at < end; at += 4)
-			passed += load_sum(at, 4);
-	else
-		for (; at < end; at += 8)
-			passed += load_sum(at, 8);
+	for (; at < end; at += chunk->width)
+		passed += chunk_load_sum(at, mask);
 	return passed;
 }
 
 void sonde_view_chunk_sums(const struct sonde_view_chunk *chunk, uint32_t group,
 			   uint64_t sums[SONDE_VIEW_STATES])
 {
-	const unsigned char *at = group ? group_sums(chunk, group) : NULL;
+	const unsigned char *at = group ? chunk_group_sums(chunk, group) : NULL;
+	uint64_t mask = chunk_sum_mask(chunk);
 
 	for (uint32_t left = at ? chunk->states : 0; left; left &= left - 1) {
-		sums[__builtin_ctz(left)] += load_sum(at, chunk->width);
+		sums[__builtin_ctz(left)] += chunk_load_sum(at, mask);
 		at += chunk->width;
 	}
 }
 
 /* The group's first byte; NULL: outside. */
-static const unsigned char *group_data(const struct sonde_view_chunk *chunk,
-				       uint32_t group)
+static const unsigned char *
+chunk_group_data(const struct sonde_view_chunk *chunk, uint32_t group)
 {
 	uint16_t place = 0;
 
 	if (group)
 		memcpy(&place, chunk->groups + (group - 1) * chunk->group_bytes,
 		       sizeof(place));
-	return place < chunk->end - chunk->data ? chunk->data + place : NULL;
+	return place < chunk->data_bytes ? chunk->data + place : NULL;
 }
 
 bool sonde_view_chunk_group(const struct sonde_view_chunk *chunk,
 			    uint32_t group, int64_t begin,
 			    struct sonde_view_group *ret_group)
 {
-	const unsigned char *codes = group_data(chunk, group);
+	const unsigned char *codes = chunk_group_data(chunk, group);
 	uint32_t left = chunk->nr - group * SONDE_VIEW_GROUP;
 	uint32_t nr = left < SONDE_VIEW_GROUP ? left : SONDE_VIEW_GROUP;
 
 	if (!codes)
 		return false;
 	*ret_group = (struct sonde_view_group){
-		.end = begin, .left = nr, .code = codes, .duration = codes + nr
+		.end = begin,
+		.left = nr,
+		.at = 2 * ((size_t)(codes - chunk->data) +
+			   sonde_view_codes_bytes(chunk->nr_kinds, nr)),
+		.codes = codes,
 	};
 	return sonde_view_group_next(chunk, ret_group);
 }
 
 uint32_t sonde_view_chunk_about(const struct sonde_view_chunk *chunk,
-				uint32_t kind)
+				const struct sonde_view_group *group)
 {
-	uint32_t about;
+	uint32_t nibbles = chunk->about_nibbles;
 
-	memcpy(&about, chunk->abouts + (size_t)kind * ABOUT_BYTES,
-	       sizeof(about));
-	return about;
+	return (uint32_t)(group->kind >= chunk->first_plain ?
+				  sonde_view_load_nibbles(chunk->data,
+							  group->at - nibbles,
+							  nibbles) :
+				  sonde_view_load_nibbles(chunk->abouts,
+							  group->kind * nibbles,
+							  nibbles));
 }

@@ -3,24 +3,34 @@
  * chunk.h - up to SONDE_VIEW_CHUNK states of a row in few bytes, so that an index
  * is small and a disk's page holds many.
  *
- * A state is one byte that says which *kind* it is of (a state and what goes with
- * it; a chunk has up to SONDE_VIEW_KINDS) and how many bytes its duration takes,
- * and these: four bytes for most. Each *group* of SONDE_VIEW_GROUP states can be
- * decoded alone, as far as one needs it: first come the bytes that say which kinds
- * and how many bytes, so that where a duration is hangs on no load of the one
+ * A state is a *code*, one byte that says which *kind* it is of (a state and what
+ * goes with it; a chunk has up to SONDE_VIEW_KINDS) and how long its duration is, and
+ * that, in so many nibbles: two and a half bytes for most. Kinds of which a chunk has
+ * few states are *plain*: one for all of a state, and what goes with each stands
+ * behind its duration. So a CPU that runs other threads each time has two kinds, and
+ * where there are no more a code is a nibble.
+ *
+ * Each *group* of SONDE_VIEW_GROUP states can be decoded alone, as far as one needs
+ * it: first come the codes, so that where a duration is hangs on no load of the one
  * before. For each group there is how long the row had been in each state by then,
  * since the chunk's begin.
  *
  *	u16 nr, states	how many; which states there are, as bits
- *	u8 nr_kinds, width	the latter: bytes of a sum, 4 or 8
- *	u16 size	of all of it, a multiple of 8
- *	kinds		what goes with them, 32 bits each; their states, 8 bits each
+ *	u8 nr_kinds	of which
+ *	u8 plain	so many are plain, the last ones; above 4 bits: how many bytes
+ *			what goes with any takes
+ *	u16 size	of all of it, in words of 8 bytes; above 12 bits: bytes of a
+ *			sum, 1 to 8
+ *	kinds		what goes with those that aren't plain; the states of all, 8
+ *			bits each
  *	groups		but the first: where it is in the data, 16 bits; its sums, of
  *			the states that there are
- *	data		groups: kind | (bytes - 1) << 5 of each state, then the durations
+ *	data		groups: kind | length << 5 of each state (nibbles: kind | length
+ *			<< 1), then the durations; of a byte the lower nibble is first
  *
- * All in this machine's byte order. Whoever decodes believes nothing: what is
- * wrong is no chunk, or no group.
+ * All in this machine's byte order, but for what is of any length, which begins with its
+ * lowest byte. Whoever decodes believes nothing: what is wrong is no chunk, or no
+ * group.
  */
 #ifndef VIEW_INDEX_CHUNK_H
 #define VIEW_INDEX_CHUNK_H
@@ -33,28 +43,25 @@
 
 #include "view/index/states.h"
 
-#define SONDE_VIEW_CHUNK     256u
+#define SONDE_VIEW_CHUNK     512u
 #define SONDE_VIEW_GROUP     32u
 #define SONDE_VIEW_KIND_BITS 5
 #define SONDE_VIEW_KINDS     (1u << SONDE_VIEW_KIND_BITS)
-#define SONDE_VIEW_TIME_MAX  (((int64_t)1 << 55) - 1)
+/* Up to so many, codes are nibbles. */
+#define SONDE_VIEW_PACKED_KINDS 2u
+#define SONDE_VIEW_TIME_MAX     (((int64_t)1 << 55) - 1)
 /* The most that a chunk takes, whatever is in it. */
-#define SONDE_VIEW_CHUNK_BYTES 4096u
+#define SONDE_VIEW_CHUNK_BYTES 8192u
 /* So many bytes behind a chunk must be there to be read, whatever they are: a
  * state is decoded, and then one sees whether it was sound. */
-#define SONDE_VIEW_CHUNK_BEHIND (SONDE_VIEW_GROUP * 9 + 8)
-
-struct sonde_view_kind {
-	uint32_t about;
-	uint8_t state;
-};
+#define SONDE_VIEW_CHUNK_BEHIND (SONDE_VIEW_GROUP * 12 + 8)
 
 /* One that states are added to. */
 struct sonde_view_open {
 	uint64_t sums[SONDE_VIEW_STATES]; /* at its begin */
-	uint64_t *words;                  /* begin | kind << 56 */
-	uint32_t nr, room, nr_kinds;
-	struct sonde_view_kind kinds[SONDE_VIEW_KINDS];
+	uint64_t *words;                  /* begin | state << 56 */
+	uint32_t *abouts;                 /* what goes with it */
+	uint32_t nr, words_room, abouts_room;
 };
 
 #define SONDE_VIEW_TIME_BITS 56
@@ -66,10 +73,10 @@ static inline int64_t sonde_view_open_begin(const struct sonde_view_open *open,
 	return (int64_t)(open->words[i] & SONDE_VIEW_TIME_MASK);
 }
 
-static inline const struct sonde_view_kind *
-sonde_view_open_kind(const struct sonde_view_open *open, size_t i)
+static inline uint8_t sonde_view_open_state(const struct sonde_view_open *open,
+					    size_t i)
 {
-	return &open->kinds[open->words[i] >> SONDE_VIEW_TIME_BITS];
+	return (uint8_t)(open->words[i] >> SONDE_VIEW_TIME_BITS);
 }
 
 /* The next state, from `begin` on. 0; -ENOSPC: it is full; -ENOMEM. */
@@ -82,9 +89,12 @@ size_t sonde_view_open_encode(const struct sonde_view_open *open, int64_t end,
 /* Bytes that may be a chunk. */
 struct sonde_view_chunk {
 	uint32_t nr, nr_kinds, width;
+	uint32_t first_plain; /* kind */
+	uint32_t about_nibbles;
+	bool is_packed;  /* codes are nibbles */
 	uint32_t states; /* bits */
-	const unsigned char *abouts, *kinds, *groups, *data, *end;
-	size_t group_bytes;
+	const unsigned char *abouts, *kinds, *groups, *data;
+	size_t data_bytes, group_bytes;
 };
 
 /* States of a group, one after the other: where one stands. */
@@ -92,8 +102,32 @@ struct sonde_view_group {
 	int64_t begin, end; /* the state's */
 	uint32_t kind;      /* its number, of the chunk's */
 	uint32_t left;      /* states behind it, and where they are: */
-	const unsigned char *code, *duration;
+	uint32_t i;         /* the next one's number */
+	size_t at;          /* the nibble of the data */
+	const unsigned char *codes;
 };
+
+/* Nibbles of a duration, by a code's upper three bits. */
+#define SONDE_VIEW_LENGTHS 0xe8765432u
+static inline unsigned int sonde_view_nibbles(unsigned int length)
+{
+	return SONDE_VIEW_LENGTHS >> (length & 7) * 4 & 15;
+}
+
+static inline uint32_t sonde_view_codes_bytes(uint32_t nr_kinds, uint32_t nr)
+{
+	return nr_kinds <= SONDE_VIEW_PACKED_KINDS ? (nr + 1) / 2 : nr;
+}
+
+/* A number of up to 14 nibbles, wherever it begins. */
+static inline uint64_t sonde_view_load_nibbles(const unsigned char *from,
+					       size_t at, unsigned int nr)
+{
+	uint64_t bits;
+
+	memcpy(&bits, from + at / 2, sizeof(bits));
+	return le64toh(bits) >> at % 2 * 4 & (((uint64_t)1 << nr * 4) - 1);
+}
 
 /* `size`: how many bytes there are, not counting those behind. What its kinds are
  * isn't looked at: sums need none. */
@@ -116,33 +150,46 @@ void sonde_view_chunk_sums(const struct sonde_view_chunk *chunk, uint32_t group,
 bool sonde_view_chunk_group(const struct sonde_view_chunk *chunk,
 			    uint32_t group, int64_t begin,
 			    struct sonde_view_group *ret_group);
-/* The next one. False: there is none, or it isn't sound. A picture spends most
- * of its time here. */
-static inline bool sonde_view_group_next(const struct sonde_view_chunk *chunk,
-					 struct sonde_view_group *group)
+/* The next one, of a chunk whose codes are nibbles, or aren't: a constant, for a
+ * picture spends most of its time here. */
+static inline bool sonde_view_group_step(const struct sonde_view_chunk *chunk,
+					 struct sonde_view_group *group,
+					 bool is_packed)
 {
+	const unsigned int kind_bits = is_packed ? 1 : SONDE_VIEW_KIND_BITS;
 	unsigned int code;
+	unsigned int nibbles;
 	uint64_t duration;
 	uint64_t end;
 
 	if (!group->left)
 		return false;
 	group->left--;
-	code = *group->code++;
-	memcpy(&duration, group->duration, sizeof(duration));
-	group->duration += 1 + (code >> SONDE_VIEW_KIND_BITS);
-	/* its lower bytes, one to eight */
-	duration = le64toh(duration) &
-		   UINT64_MAX >> (56 - 8 * (code >> SONDE_VIEW_KIND_BITS));
+	code = is_packed ? group->codes[group->i / 2] >> group->i % 2 * 4 :
+			   group->codes[group->i];
+	group->i++;
+	nibbles = sonde_view_nibbles(code >> kind_bits);
+	duration = sonde_view_load_nibbles(chunk->data, group->at, nibbles);
 	end = (uint64_t)group->end + duration;
-	group->kind = code & (SONDE_VIEW_KINDS - 1);
+	group->kind = code & ((1u << kind_bits) - 1);
+	group->at += nibbles;
+	if (group->kind >= chunk->first_plain)
+		group->at += chunk->about_nibbles;
 	group->begin = group->end;
 	group->end = (int64_t)end;
-	return group->kind < chunk->nr_kinds && group->duration <= chunk->end &&
+	return group->kind < chunk->nr_kinds &&
+	       group->at <= 2 * chunk->data_bytes &&
 	       (end | duration) <= (uint64_t)SONDE_VIEW_TIME_MAX;
 }
-/* What goes with a kind. */
+/* The next one. False: there is none, or it isn't sound. */
+static inline bool sonde_view_group_next(const struct sonde_view_chunk *chunk,
+					 struct sonde_view_group *group)
+{
+	return chunk->is_packed ? sonde_view_group_step(chunk, group, true) :
+				  sonde_view_group_step(chunk, group, false);
+}
+/* What goes with the state that it stands on. */
 uint32_t sonde_view_chunk_about(const struct sonde_view_chunk *chunk,
-				uint32_t kind);
+				const struct sonde_view_group *group);
 
 #endif /* VIEW_INDEX_CHUNK_H */

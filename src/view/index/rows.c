@@ -27,8 +27,10 @@ void sonde_view_rows_init(struct sonde_view_rows *rows, int fd)
 
 static void free_open(struct sonde_view_row *row)
 {
-	if (row->open)
+	if (row->open) {
 		free(row->open->words);
+		free(row->open->abouts);
+	}
 	free(row->open);
 	row->open = NULL;
 }
@@ -196,7 +198,6 @@ static int put_chunk(struct sonde_view_rows *rows, struct sonde_view_row *row)
 	memcpy(entry->sums, open->sums, sizeof(entry->sums));
 	rows->used += sonde_view_open_encode(open, row->end, to);
 	open->nr = 0;
-	open->nr_kinds = 0;
 	return 0;
 }
 
@@ -227,12 +228,12 @@ static int append_state(struct sonde_view_rows *rows,
 			struct sonde_view_row *row, int64_t end, uint8_t state,
 			uint32_t about)
 {
-	const struct sonde_view_kind *last = NULL;
+	const struct sonde_view_open *open = row->open;
 	int err = 0;
 
-	if (row->open && row->open->nr)
-		last = sonde_view_open_kind(row->open, row->open->nr - 1);
-	if (!last || last->state != state || last->about != about)
+	if (!open || !open->nr ||
+	    sonde_view_open_state(open, open->nr - 1) != state ||
+	    open->abouts[open->nr - 1] != about)
 		err = open_state(rows, row, state, about);
 	if (err)
 		return err;

@@ -8,9 +8,9 @@
  * through a mapping. Where it is, and how long the row had been in each state by
  * its begin, is an entry of a *node* of SONDE_VIEW_NODE chunks, which is written
  * to the file when it is full. So memory holds, for each row, an open chunk, an
- * open node, and 16 bytes for each full one, which stands for 16,384 states.
+ * open node, and 16 bytes for each full one, which stands for 32,768 states.
  *
- * These sums are a pyramid whose levels are groups of 32 states, chunks of 256
+ * These sums are a pyramid whose levels are groups of 32 states, chunks of 512
  * and nodes: the difference of two is the sum over all that lies between, at any
  * level. A question goes down as far as it has to (walk.h).
  *

@@ -23,7 +23,7 @@
 #include "sys/userdir.h"
 #include "sys/write.h"
 
-#define MAGIC    UINT64_C(0x386e69736e6f73) /* "sonsin8" */
+#define MAGIC    UINT64_C(0x396e69736e6f73) /* "sonsin9" */
 #define WINDOW   ((size_t)1 << 18)
 #define TEXT_MAX 4096u
 

@@ -3,7 +3,7 @@
  * walk.c - from a time down to a row's states (walk.h).
  *
  * Down: the row's nodes, by halving; a node's chunks, by halving; a chunk's
- * groups, one by one, for there are eight; a group's states, from the last one
+ * groups, from one that is guessed, for there are sixteen; a group's states, from the last one
  * that was looked at to the one that is wanted, and no further. What is wrong in
  * the file, which may be damaged, is time of which nothing is known.
  */
@@ -230,12 +230,11 @@ static uint8_t walk_state(const struct sonde_view_walk *walk)
 
 	if (kind == NO_KIND)
 		return SONDE_VIEW_UNKNOWN;
-	return walk->is_open ? walk->row->open->kinds[kind].state :
-			       walk->chunk.kinds[kind];
+	return walk->is_open ? (uint8_t)kind : walk->chunk.kinds[kind];
 }
 
 /* Stands on a state of an open chunk, which isn't in groups yet: all of it is
- * one. */
+ * one, and a kind is a state. */
 static void stand_on_open(struct sonde_view_walk *walk, size_t i)
 {
 	const struct sonde_view_open *open = walk->row->open;
@@ -244,7 +243,7 @@ static void stand_on_open(struct sonde_view_walk *walk, size_t i)
 		.begin = sonde_view_open_begin(open, i),
 		.end = i + 1 < open->nr ? sonde_view_open_begin(open, i + 1) :
 					  walk->row->end,
-		.kind = (uint32_t)(open->words[i] >> SONDE_VIEW_TIME_BITS),
+		.kind = sonde_view_open_state(open, i),
 		.left = open->nr - 1 - (uint32_t)i,
 	};
 }
@@ -441,12 +440,13 @@ int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 /* What goes with the walk's state. */
 static uint32_t walk_about(const struct sonde_view_walk *walk)
 {
-	uint32_t kind = walk->group.kind;
+	const struct sonde_view_open *open = walk->row->open;
 
-	if (kind == NO_KIND)
+	if (walk->group.kind == NO_KIND)
 		return 0;
-	return walk->is_open ? walk->row->open->kinds[kind].about :
-			       sonde_view_chunk_about(&walk->chunk, kind);
+	return walk->is_open ?
+		       open->abouts[open->nr - 1 - walk->group.left] :
+		       sonde_view_chunk_about(&walk->chunk, &walk->group);
 }
 
 static void tell_piece(const struct sonde_view_walk *walk,
