@@ -79,6 +79,26 @@ def status_says_the_same_as_json():
 
 
 @test
+def status_says_whether_conditions_become_machine_code():
+    jit = pathlib.Path("/proc/sys/net/core/bpf_jit_enable")
+    if not LOADED or os.geteuid() != 0 or not jit.exists():
+        raise Skip("the module is not loaded, or there is nothing to switch")
+    before = jit.read_text()
+    try:
+        for value in (0, 1):
+            jit.write_text(f"{value}\n")
+            found = json.loads(modules("status", "--json", status=0)[0])
+            check_equal(found["native_conditions"], bool(value), "JSON")
+            lines = [line for line in
+                     modules("status", status=0)[0].splitlines()
+                     if line.startswith("conditions ")]
+            check_equal(["machine code" in line for line in lines],
+                        [bool(value)], f"{lines}")
+    finally:
+        jit.write_text(before)
+
+
+@test
 def status_knows_what_is_built_for_which_kernel():
     cache = scratch()
     file = cache / "sonde/modules/6.1.0-99-test/sonde.ko"
