@@ -14,6 +14,8 @@
  *			syscalls | syscalls:CALL	both ends of system
  *						calls: syscalls:openat
  *			faults				page faults
+ *			mark				a file that programs
+ *						write events to (marks/line.h)
  *			kprobe:FUNCTION[+OFFSET]	where the kernel can
  *			kretprobe:FUNCTION
  *			uprobe:FILE:SYMBOL[+OFFSET] | uprobe:FILE:0xOFFSET

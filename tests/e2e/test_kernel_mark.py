@@ -162,6 +162,18 @@ def a_session_without_programs_has_marks_in_the_kernels_trace():
 
 
 @tracefs_test
+def a_rule_asks_for_the_door_or_wants_none():
+    write = "echo job:done > ${SONDE_MARK:-/dev/null}"
+    for rules in ("mark", "sched:sched_process_exec,mark", "sched:*,mark:line"):
+        done = record_kernel("sh", "-c", write, k=rules)
+        check_equal(pairs(done.trace()), [("job:done", {})], rules)
+    done = record_kernel("sh", "-c", write, k=f"{RARE},!mark", source="tracefs")
+    check_equal(pairs(done.trace()), [], "without")
+    done = record_kernel("true", k="mark if n > 1", status=2)
+    check("no event that is recorded has 'n'" in done.err, done.err)
+
+
+@tracefs_test
 def each_chunk_describes_its_marks():
     with Home() as home:
         directory = home.start("night", "-a", "-k", RARE, "--kernel-source",

@@ -50,6 +50,7 @@
 
 #include "base/number.h"
 #include "source/choose.h"
+#include "source/selected.h"
 #include "source/tracefs/catalog.h"
 #include "source/tracefs/stream.h"
 #include "sys/dir.h"
@@ -77,7 +78,8 @@ struct tracefs {
 	bool has_opened;
 	struct sonde_open_files opened;
 	struct sonde_tracefs_marks marks; /* convert.marks, or not used */
-	bool is_converting;               /* clocks differ */
+	bool wants_door, shuns_door; /* as the rules say; else it's all one */
+	bool is_converting;          /* clocks differ */
 	struct sonde_pair first_pair;
 	struct sonde_timing timing;
 	struct sonde_format_page layout;
@@ -206,20 +208,53 @@ static void prepare_names(struct tracefs *tracefs)
 
 /* ---- marks ---- */
 
-/* Where they can't be had there is no door, and that is all. */
-static void prepare_marks(struct tracefs *tracefs)
+/* `mark` among the rules. */
+static void look_for_door(struct tracefs *tracefs)
 {
-	if (!tracefs->config.marks ||
-	    sonde_tracefs_marks_init(
-		    &tracefs->marks, tracefs->root, tracefs->instance.name,
-		    SONDE_SOURCE_FIRST_ID + tracefs->catalog.nr +
-			    tracefs->has_opened))
+	const struct sonde_source_config *config = &tracefs->config;
+
+	if (!config->marks)
 		return;
+	tracefs->wants_door = sonde_source_selected(config, SONDE_MARK_PROVIDER,
+						    SONDE_MARK_LINE, NULL);
+	tracefs->shuns_door =
+		!tracefs->wants_door &&
+		sonde_source_rules_mention(config->rules, SONDE_MARK_PROVIDER,
+					   SONDE_MARK_LINE);
+}
+
+/* Where nothing else is selected there is the door, if that is wanted. */
+static int or_door(const struct tracefs *tracefs, int rc)
+{
+	return rc == -ENODATA && tracefs->wants_door ? 0 : rc;
+}
+
+/* Where they can't be had there is no door, and that is all if it wasn't asked for. */
+static int prepare_marks(struct tracefs *tracefs,
+			 struct sonde_source_error *error)
+{
+	int rc;
+
+	if (!tracefs->config.marks || tracefs->shuns_door)
+		return 0;
+	rc = sonde_tracefs_marks_init(
+		&tracefs->marks, tracefs->root, tracefs->instance.name,
+		SONDE_SOURCE_FIRST_ID + tracefs->catalog.nr +
+			tracefs->has_opened);
+	if (rc && tracefs->wants_door)
+		return sonde_source_fail(error, rc,
+					 "mark: what is written to this "
+					 "kernel's trace_marker isn't "
+					 "understood; leave it out, and use "
+					 "sonde mark");
+	if (rc)
+		return 0;
 	tracefs->marks.wanted = tracefs->config.marks;
 	tracefs->convert.marks = &tracefs->marks;
 	/* Somebody may have switched them off for all instances to come. */
 	(void)sonde_tracefs_write(tracefs->instance.fd, "trace_options",
 				  "markers");
+	return 0;
 }
 
 static const char *tracefs_door(const struct sonde_source *source)
@@ -322,6 +357,7 @@ static int find_and_make(struct tracefs *tracefs,
 		     !pthread_create(&thread, NULL, make_instance, &making);
 	rc = sonde_catalog_find(tracefs->root, &tracefs->config,
 				&tracefs->probes, &tracefs->catalog, error);
+	rc = or_door(tracefs, rc);
 	if (has_thread)
 		(void)pthread_join(thread, NULL); /* it is there */
 	else if (!rc)
@@ -429,7 +465,7 @@ static int fill_table(struct tracefs *tracefs)
 {
 	const struct sonde_catalog *catalog = &tracefs->catalog;
 
-	tracefs->events = calloc(catalog->nr, sizeof(*tracefs->events));
+	tracefs->events = calloc(catalog->nr + 1, sizeof(*tracefs->events));
 	if (!tracefs->events)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < catalog->nr; i++) {
@@ -471,6 +507,7 @@ static int set_up(struct tracefs *tracefs, struct sonde_source_error *error)
 	tracefs->root = sonde_tracefs_open(error);
 	if (tracefs->root < 0)
 		return tracefs->root;
+	look_for_door(tracefs);
 	sonde_tracefs_probes_list(&tracefs->config, getpid(), &tracefs->probes);
 	rc = sonde_tracefs_probes_make(tracefs->root, &tracefs->probes, error);
 	if (rc)
@@ -480,8 +517,9 @@ static int set_up(struct tracefs *tracefs, struct sonde_source_error *error)
 	if (!rc)
 		rc = read_layout(tracefs, error);
 	if (!rc)
-		rc = sonde_catalog_enable(&tracefs->catalog, &tracefs->instance,
-					  error);
+		rc = or_door(tracefs,
+			     sonde_catalog_enable(&tracefs->catalog,
+						  &tracefs->instance, error));
 	if (!rc)
 		rc = open_streams(tracefs, error);
 	if (!rc && fill_table(tracefs))
@@ -489,7 +527,7 @@ static int set_up(struct tracefs *tracefs, struct sonde_source_error *error)
 	if (!rc)
 		prepare_names(tracefs);
 	if (!rc)
-		prepare_marks(tracefs);
+		rc = prepare_marks(tracefs, error);
 	if (!rc && tracefs->is_converting)
 		sonde_pair_measure(tracefs->config.now, CLOCK_MONOTONIC_RAW,
 				   &tracefs->first_pair);
