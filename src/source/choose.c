@@ -21,6 +21,7 @@
 #include "source/callstacks.h"
 #include "source/condition.h"
 #include "source/described.h"
+#include "source/payloads.h"
 
 /* What every kernel since 3.8 calls its first PID namespace. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
@@ -68,7 +69,9 @@ static int fail_unmatched(const struct sonde_source_rule *rule,
 			"recorded by --kernel-source modules alone; 'sudo "
 			"sonde modules load'",
 			rule->text);
-	hint = sonde_source_hint(rule->text, &nearest);
+	hint = sonde_payload_since(rule);
+	if (!*hint)
+		hint = sonde_source_hint(rule->text, &nearest);
 	return sonde_source_fail(
 		error, -EINVAL, "%.100s: this kernel has no such event%s",
 		rule->text,

@@ -11,6 +11,7 @@
 
 #include "base/port.h"
 #include "source/names.h"
+#include "source/rules.h"
 #include "types/build.h"
 
 #define INT32  SONDE_PAYLOAD_INT32
@@ -140,6 +141,19 @@ static void add_field(struct sonde_build *build,
 bool sonde_payload_is_of_sockets(const struct sonde_payload *form)
 {
 	return strcmp(form->group, "sock") == 0;
+}
+
+const char *sonde_payload_since(const struct sonde_source_rule *rule)
+{
+	for (size_t i = 0; i < SONDE_NR_PAYLOADS; i++) {
+		const struct sonde_payload *form = &sonde_payloads[i];
+
+		if (sonde_payload_is_of_sockets(form) &&
+		    sonde_source_rule_matches(rule, form->group, form->name,
+					      NULL))
+			return "; Linux 6.3 and later have it";
+	}
+	return "";
 }
 
 bool sonde_payload_is_here(const struct sonde_payload *form)

@@ -83,6 +83,11 @@ bool sonde_payload_is_here(const struct sonde_payload *form);
 /* What sockets move: only kernels since 6.3 have it, and our modules leave it to
  * BPF. */
 bool sonde_payload_is_of_sockets(const struct sonde_payload *form);
+struct sonde_source_rule;
+
+/* Of a rule that means nothing that this kernel has: which kernels have it, to be
+ * appended; "" if that isn't known. */
+const char *sonde_payload_since(const struct sonde_source_rule *rule);
 
 /* Its description, into `room` of SONDE_DESC_MAX bytes, aligned to 8. 0 or
  * -errno. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/payloads.h"
 #include "source/rules.h"
 
 static struct sonde_source_rules rules;
@@ -181,11 +182,23 @@ static void nonsense_is_refused_in_a_line(void **state)
 	free(many);
 }
 
+static void what_only_newer_kernels_have_is_known(void **state)
+{
+	(void)state;
+	assert_int_equal(add("sock:sock_*_length,sock:other,sched"), 0);
+	assert_non_null(
+		strstr(sonde_payload_since(&rules.rules[0]), "Linux 6.3"));
+	assert_string_equal(sonde_payload_since(&rules.rules[1]), "");
+	assert_string_equal(sonde_payload_since(&rules.rules[2]), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_word_names_a_group_or_an_event, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			what_only_newer_kernels_have_is_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			words_stand_for_the_events_one_means, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_last_rule_decides, setup,
