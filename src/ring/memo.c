@@ -30,7 +30,6 @@
 
 #define WAYS    4u
 #define CALLERS 2u
-#define AT_ONCE 4u
 
 /* Where the walk goes on, as far as that is needed here. */
 struct memo_step {
@@ -88,57 +87,79 @@ static struct sonde_stacks_memo *memos_of(struct sonde_stacks *stacks,
 }
 
 _Static_assert(SONDE_STACKS_MEMOS == WAYS << 8, "a hash's upper 8 bits");
-_Static_assert(SONDE_STACKS_WORDS % AT_ONCE == 0, "all of them are compared");
 
-static bool begins_there(const struct sonde_stacks_memo *memo,
-			 const struct sonde_stacks_from *from)
+/* As a memo has it. */
+static inline uint64_t memo_pc(const struct sonde_stacks_from *from)
 {
-	return sonde_load_relaxed(&memo->pc) == from->pc &&
-	       sonde_load_relaxed(&memo->sp) == from->sp &&
-	       (!sonde_load_relaxed(&memo->needs_fp) ||
-		sonde_load_relaxed(&memo->fp) == from->fp) &&
-	       sonde_load_relaxed(&memo->is_exact) == from->is_exact;
+	return from->pc | (from->is_exact ? SONDE_FRAME_EXACT : 0);
 }
 
-/* AT_ONCE of them. No place is beyond `last` (an index below 2^60, or -1). */
+static inline bool begins_there(const struct sonde_stacks_memo *memo,
+				const struct sonde_stacks_from *from)
+{
+	int32_t fp_mask = (int32_t)sonde_load_relaxed(&memo->fp_mask);
+	uint64_t fp = sonde_load_relaxed(&memo->fp) ^ from->fp;
+
+	return !((sonde_load_relaxed(&memo->pc) ^ memo_pc(from)) |
+		 (sonde_load_relaxed(&memo->sp) ^ from->sp) |
+		 (fp & (uint64_t)fp_mask));
+}
+
+/*
+ * Places are bounded four at a time. In the 16 bits of each, HIGH + the last place
+ * there is - the place leaves the high bit set if the place isn't beyond; where the
+ * place itself has that bit, it is.
+ */
+#define ONES UINT64_C(0x0001000100010001)
+#define HIGH (ONES << 15)
+
+static inline uint64_t memo_bound(uint64_t nr_on_stack)
+{
+	uint64_t last = nr_on_stack - 1;
+
+	if (last > SONDE_STACKS_AT_MAX)
+		last = SONDE_STACKS_AT_MAX;
+	return HIGH + last * ONES;
+}
+
 __attribute__((no_sanitize("address", "undefined"))) static inline bool
-has_these_words(const uint16_t *places, const uint64_t *words,
-		const uint64_t *stack, uint64_t last)
+has_these_words(const struct sonde_stacks_words *read, const uint64_t *stack,
+		uint64_t bound)
 {
-	uint64_t a = sonde_load_relaxed(&places[0]);
-	uint64_t b = sonde_load_relaxed(&places[1]);
-	uint64_t c = sonde_load_relaxed(&places[2]);
-	uint64_t d = sonde_load_relaxed(&places[3]);
-	uint64_t beyond = (last - a) | (last - b) | (last - c) | (last - d);
+	uint64_t at = sonde_load_relaxed(&read->at);
 
-	if ((int64_t)beyond < 0)
+	if ((at | ~(bound - at)) & HIGH)
 		return false;
-	return !((stack[a] ^ sonde_load_relaxed(&words[0])) |
-		 (stack[b] ^ sonde_load_relaxed(&words[1])) |
-		 (stack[c] ^ sonde_load_relaxed(&words[2])) |
-		 (stack[d] ^ sonde_load_relaxed(&words[3])));
+	return !((stack[at & 0xffff] ^ sonde_load_relaxed(&read->words[0])) |
+		 (stack[at >> 16 & 0xffff] ^
+		  sonde_load_relaxed(&read->words[1])) |
+		 (stack[at >> 32 & 0xffff] ^
+		  sonde_load_relaxed(&read->words[2])) |
+		 (stack[at >> 48] ^ sonde_load_relaxed(&read->words[3])));
 }
 
-__attribute__((no_sanitize("address", "undefined"))) static bool
+/* On a stack of so many words, which isn't none. */
+__attribute__((no_sanitize("address", "undefined"))) static inline bool
 has_same_words(const struct sonde_stacks_memo *memo, uint64_t sp,
 	       uint64_t nr_on_stack)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
 	const uint64_t *stack = (const uint64_t *)(uintptr_t)sp;
+	const uint64_t bound = memo_bound(nr_on_stack);
 	uint32_t nr = sonde_load_relaxed(&memo->nr);
 
 	if (nr > SONDE_STACKS_WORDS)
 		return false;
-	for (uint32_t i = 0; i < nr; i += AT_ONCE)
-		if (!has_these_words(&memo->at[i], &memo->words[i], stack,
-				     nr_on_stack - 1))
+	for (uint32_t i = 0; i < nr / SONDE_STACKS_AT_ONCE; i++)
+		if (!has_these_words(&memo->read[i], stack, bound))
 			return false;
 	return true;
 }
 
 /* The stack's number, if the memo is of it; `top`: of what may be read. */
-static uint32_t memo_number(const struct sonde_stacks_memo *memo,
-			    const struct sonde_stacks_from *from, uint64_t top)
+static inline __attribute__((always_inline)) uint32_t
+memo_number(const struct sonde_stacks_memo *memo,
+	    const struct sonde_stacks_from *from, uint64_t top)
 {
 	/* Pairs with sonde_store_release in sonde_stacks_memorize: the memo is
 	 * whole. */
@@ -180,7 +201,7 @@ uint32_t sonde_stacks_recall(struct sonde_stacks *stacks,
 	const struct sonde_stacks_memo *memos = memo_first(stacks);
 	uint32_t number = 0;
 
-	if (!top)
+	if (!top || top - from->sp < sizeof(uint64_t))
 		return 0;
 	if (from->guess)
 		number = memo_number(&memos[sonde_load_relaxed(from->guess) %
@@ -199,6 +220,21 @@ static struct sonde_stacks_memo *memo_room(struct sonde_stacks_memo *memos,
 	return &memos[number % WAYS];
 }
 
+/* Those from the i-th on, and the first for what is missing. */
+static void memorize_words(struct sonde_stacks_words *read,
+			   const struct sonde_stacks_trail *trail, uint32_t i)
+{
+	uint64_t at = 0;
+
+	for (uint32_t n = 0; n < SONDE_STACKS_AT_ONCE; n++) {
+		uint32_t k = i + n < trail->nr ? i + n : 0;
+
+		at |= (uint64_t)trail->at[k] << 16 * n;
+		sonde_store_relaxed(&read->words[n], trail->words[k]);
+	}
+	sonde_store_relaxed(&read->at, at);
+}
+
 void sonde_stacks_memorize(struct sonde_stacks *stacks,
 			   const struct sonde_stacks_from *from,
 			   const struct sonde_stacks_trail *trail,
@@ -208,7 +244,8 @@ void sonde_stacks_memorize(struct sonde_stacks *stacks,
 	struct sonde_stacks_memo *memo =
 		memo_room(memos_of(stacks, from, top), number);
 	uint32_t version = sonde_load_relaxed(&memo->version);
-	uint32_t nr = (trail->nr + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
+	uint32_t nr = (trail->nr + SONDE_STACKS_AT_ONCE - 1) /
+		      SONDE_STACKS_AT_ONCE * SONDE_STACKS_AT_ONCE;
 
 	if (!number || trail->nr > SONDE_STACKS_WORDS || version & 1)
 		return;
@@ -218,18 +255,13 @@ void sonde_stacks_memorize(struct sonde_stacks *stacks,
 		return;
 	sonde_fence_release();
 	sonde_store_relaxed(&memo->number, number);
-	sonde_store_relaxed(&memo->pc, from->pc);
+	sonde_store_relaxed(&memo->pc, memo_pc(from));
 	sonde_store_relaxed(&memo->sp, from->sp);
 	sonde_store_relaxed(&memo->fp, from->fp);
-	sonde_store_relaxed(&memo->needs_fp, trail->needs_fp);
-	sonde_store_relaxed(&memo->is_exact, from->is_exact);
+	sonde_store_relaxed(&memo->fp_mask, trail->needs_fp ? UINT32_MAX : 0);
 	sonde_store_relaxed(&memo->nr, nr);
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t k = i < trail->nr ? i : 0;
-
-		sonde_store_relaxed(&memo->at[i], trail->at[k]);
-		sonde_store_relaxed(&memo->words[i], trail->words[k]);
-	}
+	for (uint32_t i = 0; i < nr; i += SONDE_STACKS_AT_ONCE)
+		memorize_words(&memo->read[i / SONDE_STACKS_AT_ONCE], trail, i);
 	/* Pairs with sonde_load_acquire in memo_number. */
 	sonde_store_release(&memo->version, version + 2);
 }

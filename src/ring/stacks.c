@@ -100,9 +100,9 @@ uint32_t sonde_stacks_keep(struct sonde_stacks *stacks, const uint64_t *frames,
 	return own;
 }
 
-/* A function of its own: its frame has room for the deepest stack. */
-__attribute__((noinline)) static uint32_t
-walk_and_keep(struct sonde_stacks *stacks, const struct sonde_stacks_from *from)
+/* Its frame has room for the deepest stack. */
+uint32_t sonde_stacks_walk_and_keep(struct sonde_stacks *stacks,
+				    const struct sonde_stacks_from *from)
 {
 	struct sonde_stacks_trail trail;
 	uint64_t frames[SONDE_STACKS_DEPTH_MAX];
@@ -121,12 +121,4 @@ walk_and_keep(struct sonde_stacks *stacks, const struct sonde_stacks_from *from)
 	if (end != SONDE_STACK_STRANGE)
 		sonde_stacks_memorize(stacks, from, &trail, number);
 	return number;
-}
-
-uint32_t sonde_stacks_number(struct sonde_stacks *stacks,
-			     const struct sonde_stacks_from *from)
-{
-	uint32_t number = sonde_stacks_recall(stacks, from);
-
-	return number ? number : walk_and_keep(stacks, from);
 }

@@ -146,23 +146,34 @@ struct sonde_stacks {
 	uint32_t reserved[7];
 };
 
-/* A walk: where it began, what it read, and which stack it found. Of most, two
- * cache lines are read. */
+/* Words, and how many words from the stack pointer each is: 16 bits of `at`, of
+ * which the highest is 0, the first word's the lowest. */
+#define SONDE_STACKS_AT_ONCE 4u
+#define SONDE_STACKS_AT_MAX  0x7fffu
+struct sonde_stacks_words {
+	uint64_t at;
+	uint64_t words[SONDE_STACKS_AT_ONCE];
+};
+
+/*
+ * A walk: where it began, what it read, and which stack it found. Of most, two
+ * cache lines are read. They lie an odd number of lines apart: else those that
+ * are read of all memos would share a few places of the CPU's cache.
+ */
 struct sonde_stacks_memo {
 	uint32_t version; /* odd: it is being written */
 	uint32_t number;
-	uint64_t pc, sp, fp;
-	uint16_t is_exact, needs_fp;
-	uint32_t nr;
-	uint16_t at[SONDE_STACKS_WORDS];
-	uint16_t unused[8];
-	uint64_t words[SONDE_STACKS_WORDS];
-	uint64_t reserved[12];
+	uint64_t pc, sp; /* SONDE_FRAME_EXACT in pc, if it is */
+	uint64_t fp;
+	uint32_t fp_mask; /* UINT32_MAX: fp matters; or 0 */
+	uint32_t nr;      /* words, a multiple of SONDE_STACKS_AT_ONCE */
+	struct sonde_stacks_words
+		read[SONDE_STACKS_WORDS / SONDE_STACKS_AT_ONCE];
+	uint64_t reserved[6];
 };
 
-_Static_assert(offsetof(struct sonde_stacks_memo, words) == 128,
-	       "a cache line's begin");
-_Static_assert(sizeof(struct sonde_stacks_memo) == 512, "ABI");
+_Static_assert(SONDE_STACKS_WORDS % SONDE_STACKS_AT_ONCE == 0, "all of them");
+_Static_assert(sizeof(struct sonde_stacks_memo) == 7 * 64, "ABI");
 _Static_assert(sizeof(struct sonde_stacks) == 64, "ABI");
 _Static_assert(sizeof(struct sonde_stacks_entry) == 8, "ABI");
 _Static_assert(sizeof(struct sonde_stacks_range) == 24, "ABI");
@@ -275,8 +286,17 @@ void sonde_stacks_memorize(struct sonde_stacks *stacks,
 uint32_t sonde_stacks_keep(struct sonde_stacks *stacks, const uint64_t *frames,
 			   uint32_t nr, enum sonde_stacks_end end);
 
-/* Both. */
-uint32_t sonde_stacks_number(struct sonde_stacks *stacks,
-			     const struct sonde_stacks_from *from);
+/* The same of a walk from there, which is memorized. */
+uint32_t sonde_stacks_walk_and_keep(struct sonde_stacks *stacks,
+				    const struct sonde_stacks_from *from);
+
+/* Of either. */
+static inline uint32_t sonde_stacks_number(struct sonde_stacks *stacks,
+					   const struct sonde_stacks_from *from)
+{
+	uint32_t number = sonde_stacks_recall(stacks, from);
+
+	return number ? number : sonde_stacks_walk_and_keep(stacks, from);
+}
 
 #endif /* RING_STACKS_H */

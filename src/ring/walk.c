@@ -119,7 +119,7 @@ static void leave_trail(const struct position *at, uint64_t address,
 	struct sonde_stacks_trail *trail = at->trail;
 	uint64_t words = (address - at->begin) / 8;
 
-	if (trail->nr < SONDE_STACKS_WORDS && words <= UINT16_MAX) {
+	if (trail->nr < SONDE_STACKS_WORDS && words <= SONDE_STACKS_AT_MAX) {
 		trail->at[trail->nr] = (uint16_t)words;
 		trail->words[trail->nr++] = word;
 	} else {
