@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import subprocess
@@ -367,6 +368,94 @@ def probes_of_others_before_6_7_may_hide_hits_which_is_told():
     release = [int(n) for n in os.uname().release.split(".")[:2]]
     check_equal("may be missing without being counted: there are BPF programs "
                 "of others" in done.stderr, release < [6, 7], done.stderr)
+
+
+# ---- wherever it is ----
+
+# What was tried is in docs/kernel-probes.md.
+NR_RANDOM = int(os.environ.get("SONDE_RANDOM_PROBES", 32))
+BATCH = 32  # at once
+LOAD = """
+import mmap, os, signal, socket, subprocess, sys, tempfile, threading
+signal.signal(signal.SIGUSR1, lambda *_: None)
+for i in range(10):
+    subprocess.run(["/bin/true"], check=True)
+    os.kill(os.getpid(), signal.SIGUSR1)
+    with tempfile.NamedTemporaryFile(dir=sys.argv[1]) as f:
+        f.write(bytes(100_000))
+        f.flush()
+        os.fsync(f.fileno())
+        mmap.mmap(f.fileno(), 4096)[:10]
+        os.stat(f.name)
+    a, b = socket.socketpair()
+    c = socket.create_server(("127.0.0.1", 0))
+    d = socket.create_connection(c.getsockname())
+    thread = threading.Thread(target=lambda: (a.send(b"x"), d.send(b"y")))
+    thread.start()
+    b.recv(1), c.accept()[0].recv(1)
+    thread.join()
+    os.listdir("/proc/self/fd")
+"""
+BAD_NEWS = re.compile(r"BUG|WARNING|Oops|Call Trace|stall|protection fault|"
+                      "unchecked|inconsistent|circular|KASAN")
+# What is at functions: by kprobes, if that is shown, and by ftrace.
+THERE = [pathlib.Path("/sys/kernel/debug/kprobes/list"),
+         TRACING / "enabled_functions"]
+
+
+def random_functions(rng):
+    """Of the kernel itself, in a random order; some can't be probed."""
+    names = [line for line in
+             (TRACING / "available_filter_functions").read_text().split("\n")
+             if re.fullmatch(r"[a-z_]\w+", line)]
+    rng.shuffle(names)
+    return names
+
+
+def log():
+    return run("dmesg").stdout.splitlines()
+
+
+def probe_with_load(names):
+    """Those that could be, and how many events they made, lost ones included."""
+    while names:
+        done = run(SONDE, "probe", "--kernel", "; ".join(names), "--collect",
+                   "$args", "-o", scratch() / f"trace-{names[0]}", "--",
+                   sys.executable, "-c", LOAD, scratch())
+        if done.returncode == 0:
+            counts = re.search(r"([\d,]+) events recorded, (?:up to )?([\d,]+) "
+                               "lost", done.stderr)
+            return names, sum(int(n.replace(",", "")) for n in counts.groups())
+        refused = [n for n in names if re.search(rf"\b{n}\b", done.stderr)]
+        check(refused, done.stderr)
+        names = [n for n in names if n not in refused]
+    return names, 0
+
+
+def what_is_there():
+    return [file.read_text() for file in THERE if file.exists()]
+
+
+def random_functions_under_load_do_the_kernel_no_harm():
+    need_kprobes()
+    need("tracefs")
+    seed = int(os.environ.get("SONDE_SEED", 18))
+    todo, before = random_functions(random.Random(seed)), log()
+    there, nr_probed, nr_events = what_is_there(), 0, 0
+    while nr_probed < NR_RANDOM and todo:
+        names, nr = probe_with_load(todo[:BATCH])
+        todo, nr_probed = todo[BATCH:], nr_probed + len(names)
+        nr_events += nr
+        news = "\n".join(line for line in log() if line not in before)
+        check(not BAD_NEWS.search(news), f"seed {seed}: {names}: {news}")
+        check_equal(what_is_there(), there, f"seed {seed}: {names} stay")
+        print(f"# {nr_probed} functions, {nr_events} events", flush=True)
+    check(nr_events > 0, "nobody came to any of them")
+
+
+random_functions_under_load_do_the_kernel_no_harm.time_limit_s = \
+    LIMIT_S * max(1, NR_RANDOM // BATCH)
+test(random_functions_under_load_do_the_kernel_no_harm)
 
 
 # ---- with other events ----
