@@ -120,11 +120,14 @@ def build(source, *flags, static=False, name=None, compiler=None):
 
 
 # Events about other events, which Sonde neither counts nor shows.
-# Those of stacks are declared where stacks are recorded.
+# Those of stacks are declared where stacks are recorded, and what threads of a
+# PID namespace of their own are called with the first such thread.
 ABOUT_STACKS = ("sonde:stack", "sonde:stacks_lost")
 ABOUT_CODE = ("sonde:code", "sonde:code_lost")
-INTERNAL = ("sonde:thread", "sonde:name", "sonde:process", "sonde:schedule", "sonde:contained", "sonde:mappings",
-            "sonde:mapping", *ABOUT_STACKS, *ABOUT_CODE)
+CONTAINED = "sonde:contained"
+INTERNAL = ("sonde:thread", "sonde:name", "sonde:process", "sonde:schedule",
+            CONTAINED, "sonde:mappings", "sonde:mapping", *ABOUT_STACKS,
+            *ABOUT_CODE)
 
 
 # What changes from event to event, and is of no packet.

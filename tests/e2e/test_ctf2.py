@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 
-from sonde import (ABOUT_CODE, ABOUT_STACKS, INTERNAL, SONDE, build, install, record,
+from sonde import (ABOUT_CODE, ABOUT_STACKS, CONTAINED, INTERNAL, SONDE, build, install, record,
                    record_ok, run, scratch)
 from harness import check, check_equal, main, test
 
@@ -141,7 +141,7 @@ def a_recording_in_ctf_2_has_the_form_that_the_specification_says():
     found = check_form(recording.dir)
     events = {f["name"]: f for f in found if f["type"] == "event-record-class"}
     check_equal(set(events), {*INTERNAL, "demo:first", "demo:second"} -
-                {*ABOUT_STACKS, *ABOUT_CODE}, "events")
+                {*ABOUT_STACKS, *ABOUT_CODE, CONTAINED}, "events")
     check_equal([m["name"] for m in events["demo:first"]
                  ["payload-field-class"]["member-classes"]], ["i", "twice"],
                 "fields")
