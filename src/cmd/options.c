@@ -187,8 +187,8 @@ static int next_option(const struct sonde_command *command,
 	return -2;
 }
 
-int sonde_option_take(const struct sonde_command *command, int argc,
-		      char **argv, void *words, void *common)
+int sonde_option_each(const struct sonde_command *command, int argc,
+		      char **argv, sonde_option_each_fn *take, void *ctx)
 {
 	struct parser parser;
 	int status = 0;
@@ -203,9 +203,29 @@ int sonde_option_take(const struct sonde_command *command, int argc,
 			sonde_help(command);
 			return 0;
 		}
-		status = sonde_option_give(
-			option, (size_t)i < parser.nr_common ? common : words,
-			optarg);
+		status =
+			take(ctx, option, (size_t)i < parser.nr_common, optarg);
 	}
 	return status ? status : i == -1 ? -1 : SONDE_EXIT_USAGE;
+}
+
+struct takers {
+	void *words, *common;
+};
+
+static int option_give(void *ctx, const struct sonde_option *option,
+		       bool is_common, const char *value)
+{
+	const struct takers *takers = ctx;
+
+	return sonde_option_give(
+		option, is_common ? takers->common : takers->words, value);
+}
+
+int sonde_option_take(const struct sonde_command *command, int argc,
+		      char **argv, void *words, void *common)
+{
+	struct takers takers = { words, common };
+
+	return sonde_option_each(command, argc, argv, option_give, &takers);
 }

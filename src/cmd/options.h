@@ -42,6 +42,13 @@ const struct sonde_command *sonde_command_find(const char *name);
 int sonde_option_take(const struct sonde_command *command, int argc,
 		      char **argv, void *words, void *common);
 
+/* The same, but each is given to `take`: `is_common`, those of several commands. Less
+ * or more than 0 ends it, and is returned. */
+typedef int sonde_option_each_fn(void *ctx, const struct sonde_option *option,
+				 bool is_common, const char *value);
+int sonde_option_each(const struct sonde_command *command, int argc,
+		      char **argv, sonde_option_each_fn *take, void *ctx);
+
 /* --help, on standard output. */
 void sonde_help(const struct sonde_command *command);
 

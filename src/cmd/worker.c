@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "base/grow.h"
 #include "base/number.h"
 #include "base/port.h"
+#include "cmd/again.h"
 #include "cmd/cmd.h"
 #include "cmd/read_watch.h"
 #include "cmd/report_on.h"
@@ -74,22 +74,6 @@ struct maker {
 	size_t words_size;
 };
 
-static int spawn_maker(const int theirs[3], char *const *argv, pid_t *ret_pid)
-{
-	posix_spawn_file_actions_t actions;
-	int rc = posix_spawn_file_actions_init(&actions);
-
-	if (rc)
-		return -rc;
-	for (int i = 0; !rc && i < 3; i++)
-		rc = posix_spawn_file_actions_adddup2(&actions, theirs[i], i);
-	if (!rc)
-		rc = posix_spawn(ret_pid, "/proc/self/exe", &actions, NULL,
-				 argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return -rc;
-}
-
 static void close_fd(int *fd)
 {
 	if (*fd >= 0)
@@ -119,7 +103,7 @@ static int maker_start(struct maker *maker, char *const *argv)
 	int err = open_pipes(maker, theirs);
 
 	if (!err)
-		err = spawn_maker(theirs, argv, &maker->pid);
+		err = sonde_command_spawn(theirs, argv, &maker->pid);
 	for (int i = 0; i < 3; i++)
 		close_fd(&theirs[i]);
 	return err;
