@@ -35,6 +35,10 @@
  * a job is a request to sonde-work.JOB, so the server says at once if nobody is
  * there to hear it.
  *
+ * Words to all hosts have the subject sonde-orders, and what one tells is
+ * sonde-answers.HOST.JOB: so a server's permissions say who may call, and that
+ * nobody answers as another.
+ *
  * A position is the number that the server gives the next message. Whoever waits
  * for a server does so for SONDE_NET_GIVE_UP_NS without an answer, and then fails.
  *
@@ -1010,7 +1014,8 @@ static int net_nats_hear(struct sonde_net *net, sonde_net_hear_fn *take,
 
 /* ---- work ---- */
 
-#define WORK_OFFER "sonde-work.offer"
+#define WORK_OFFER  "sonde-work.offer"
+#define WORK_ORDERS "sonde-orders"
 
 /* What a call of the client's came to: 0, or an error that is said. */
 static int work_done(struct nats_net *net, natsStatus status)
@@ -1149,6 +1154,64 @@ static int work_say(struct sonde_net *net, const uint8_t job[16],
 	return work_done(nats, status);
 }
 
+/* Says it, and knows that the server has it, if it permits that. */
+static int work_publish(struct nats_net *net, const char *subject,
+			const struct sonde_net_heard_word *word)
+{
+	natsStatus status = natsConnection_Publish(
+		net->connection, subject, word->bytes, (int)word->size);
+
+	if (status == NATS_OK)
+		status = natsConnection_FlushTimeout(net->connection, WAIT_MS);
+	return work_done(net, status);
+}
+
+static int work_call(struct sonde_net *net, const uint8_t job[16],
+		     const struct sonde_net_heard_word *word)
+{
+	struct nats_net *nats = nats_of(net);
+	char subject[64];
+	int err;
+
+	sonde_hex_put(job, 16, nats->job);
+	(void)snprintf(subject, sizeof(subject), SONDE_NATS_ANSWERS ".*.%s",
+		       nats->job);
+	err = work_listen(nats, subject);
+	return err ? err : work_publish(nats, WORK_ORDERS, word);
+}
+
+static int work_told(struct sonde_net *net, int wait_ms,
+		     char ret_host[SONDE_NET_NAME_MAX + 1],
+		     struct sonde_net_heard_word *ret_word)
+{
+	uint8_t job[16];
+	int n = work_hear(net, wait_ms, ret_word);
+
+	if (n > 0 &&
+	    !sonde_nats_take_answer_subject(
+		    natsMsg_GetSubject(nats_of(net)->word), ret_host, job))
+		return 0; /* of no host that we could name */
+	return n;
+}
+
+static int work_called(struct sonde_net *net, int wait_ms,
+		       struct sonde_net_heard_word *ret_word)
+{
+	int err = work_listen(nats_of(net), WORK_ORDERS);
+
+	return err ? err : work_hear(net, wait_ms, ret_word);
+}
+
+static int work_tell(struct sonde_net *net, const char *host,
+		     const uint8_t job[16],
+		     const struct sonde_net_heard_word *word)
+{
+	char subject[SONDE_NATS_SUBJECT];
+
+	sonde_nats_put_answer_subject(host, job, subject);
+	return work_publish(nats_of(net), subject, word);
+}
+
 static const struct sonde_net_work_engine work_engine = {
 	.begin = work_begin,
 	.offer = work_offer,
@@ -1157,6 +1220,10 @@ static const struct sonde_net_work_engine work_engine = {
 	.end = work_end,
 	.await = work_await,
 	.say = work_say,
+	.call = work_call,
+	.told = work_told,
+	.called = work_called,
+	.tell = work_tell,
 };
 
 static const struct sonde_net_engine nats_engine = {

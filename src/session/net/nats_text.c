@@ -27,27 +27,55 @@ static bool is_plain_in_subject(char c)
 
 static const struct sonde_net_label label = { '%', is_plain_in_subject };
 
-void sonde_nats_put_subject(const char *host, const uint8_t trace[16],
-			    char subject[SONDE_NATS_SUBJECT])
+/* "FIRST.HOST.ID" */
+static void put_subject(const char *first, const char *host,
+			const uint8_t bytes[16],
+			char subject[SONDE_NATS_SUBJECT])
 {
 	struct sonde_text text = { .to = subject, .size = SONDE_NATS_SUBJECT };
 	char id[33];
 
-	sonde_hex_put(trace, 16, id);
-	sonde_text_add(&text, "sonde.");
+	sonde_hex_put(bytes, 16, id);
+	sonde_text_add(&text, "%s.", first);
 	sonde_net_label_put(&label, &text, host);
 	sonde_text_add(&text, ".%s", id);
+}
+
+/* `first` with its point. */
+static bool take_subject(const char *first, const char *subject,
+			 char host[SONDE_NET_NAME_MAX + 1], uint8_t bytes[16])
+{
+	if (!sonde_hex_take_word(&subject, first))
+		return false;
+	subject = sonde_net_label_take(&label, subject, host);
+	subject = subject ? sonde_uuid_parse(subject, bytes) : NULL;
+	return subject && !*subject;
+}
+
+void sonde_nats_put_subject(const char *host, const uint8_t trace[16],
+			    char subject[SONDE_NATS_SUBJECT])
+{
+	put_subject("sonde", host, trace, subject);
 }
 
 bool sonde_nats_take_subject(const char *subject,
 			     char host[SONDE_NET_NAME_MAX + 1],
 			     uint8_t trace[16])
 {
-	if (!sonde_hex_take_word(&subject, "sonde."))
-		return false;
-	subject = sonde_net_label_take(&label, subject, host);
-	subject = subject ? sonde_uuid_parse(subject, trace) : NULL;
-	return subject && !*subject;
+	return take_subject("sonde.", subject, host, trace);
+}
+
+void sonde_nats_put_answer_subject(const char *host, const uint8_t job[16],
+				   char subject[SONDE_NATS_SUBJECT])
+{
+	put_subject(SONDE_NATS_ANSWERS, host, job, subject);
+}
+
+bool sonde_nats_take_answer_subject(const char *subject,
+				    char host[SONDE_NET_NAME_MAX + 1],
+				    uint8_t job[16])
+{
+	return take_subject(SONDE_NATS_ANSWERS ".", subject, host, job);
 }
 
 void sonde_nats_put_beat_subject(const char *host, uint64_t ship,

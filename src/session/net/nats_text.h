@@ -18,7 +18,9 @@
 #define SONDE_NATS_STREAM "SONDE"
 /* The last heartbeat of each ship is in this one; its name is in no subject of
  * the other. */
-#define SONDE_NATS_HOSTS   "SONDE_HOSTS"
+#define SONDE_NATS_HOSTS "SONDE_HOSTS"
+/* Begins the subjects of what hosts answer. */
+#define SONDE_NATS_ANSWERS "sonde-answers"
 #define SONDE_NATS_SUBJECT (3 * SONDE_NET_NAME_MAX + 64) /* bytes of one */
 #define SONDE_NATS_ID      128u
 
@@ -30,6 +32,13 @@ void sonde_nats_put_subject(const char *host, const uint8_t trace[16],
 bool sonde_nats_take_subject(const char *subject,
 			     char host[SONDE_NET_NAME_MAX + 1],
 			     uint8_t trace[16]);
+
+/* The same of what a host answers: "sonde-answers.HOST.JOB". */
+void sonde_nats_put_answer_subject(const char *host, const uint8_t job[16],
+				   char subject[SONDE_NATS_SUBJECT]);
+bool sonde_nats_take_answer_subject(const char *subject,
+				    char host[SONDE_NET_NAME_MAX + 1],
+				    uint8_t job[16]);
 
 /* The same of heartbeats: "sonde-hosts.HOST.SHIP". */
 void sonde_nats_put_beat_subject(const char *host, uint64_t ship,

@@ -14,8 +14,8 @@ static int check_engine(struct sonde_net *net)
 	return net->engine->work ?
 		       0 :
 		       sonde_net_fail(net->error, -EOPNOTSUPP,
-				      "workers are reached by nats://HOST or "
-				      "tls://HOST only");
+				      "workers and machines are asked by "
+				      "nats://HOST or tls://HOST only");
 }
 
 int sonde_net_work_begin(struct sonde_net *net, const uint8_t job[16])
@@ -64,4 +64,34 @@ int sonde_net_work_say(struct sonde_net *net, const uint8_t job[16],
 	return err ? err :
 		     net->engine->work->say(net, job, word, wait_ms,
 					    ret_answer);
+}
+
+int sonde_net_work_call(struct sonde_net *net, const uint8_t job[16],
+			const struct sonde_net_heard_word *word)
+{
+	int err = check_engine(net);
+
+	return err ? err : net->engine->work->call(net, job, word);
+}
+
+int sonde_net_work_told(struct sonde_net *net, int wait_ms,
+			char ret_host[SONDE_NET_NAME_MAX + 1],
+			struct sonde_net_heard_word *ret_word)
+{
+	return net->engine->work->told(net, wait_ms, ret_host, ret_word);
+}
+
+int sonde_net_work_called(struct sonde_net *net, int wait_ms,
+			  struct sonde_net_heard_word *ret_word)
+{
+	int err = check_engine(net);
+
+	return err ? err : net->engine->work->called(net, wait_ms, ret_word);
+}
+
+int sonde_net_work_tell(struct sonde_net *net, const char *host,
+			const uint8_t job[16],
+			const struct sonde_net_heard_word *word)
+{
+	return net->engine->work->tell(net, host, job, word);
 }
