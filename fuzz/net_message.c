@@ -166,8 +166,8 @@ static void check_nats(const char *bytes, size_t size)
 		check_name(host, SONDE_NET_NAME_MAX);
 		sonde_nats_put_answer_subject(host, trace, subject);
 		FUZZ_CHECK(strlen(subject) < SONDE_NATS_SUBJECT);
-		FUZZ_CHECK(sonde_nats_take_answer_subject(subject, again,
-							  trace));
+		FUZZ_CHECK(
+			sonde_nats_take_answer_subject(subject, again, trace));
 		FUZZ_CHECK(!strcmp(host, again));
 	}
 	if (!sonde_nats_take_subject(bytes, host, trace))

@@ -36,7 +36,8 @@ extern const struct sonde_command sonde_command_record, sonde_command_list,
 	sonde_command_recover, sonde_command_tui;
 
 extern const struct sonde_command sonde_command_ship, sonde_command_collect,
-	sonde_command_hosts, sonde_command_sync, sonde_command_worker;
+	sonde_command_hosts, sonde_command_host, sonde_command_sync,
+	sonde_command_worker;
 
 /* Becomes GDB, connected to a PID, a trace, or (`what` NULL) the kernel by `sonde
  * gdbserver -o output` (NULL: none kept); with arguments before and after the

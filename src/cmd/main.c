@@ -84,6 +84,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_ship,
 	&sonde_command_collect,
 	&sonde_command_hosts,
+	&sonde_command_host,
 	&sonde_command_sync,
 	&sonde_command_worker,
 	&sonde_command_latency,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cmd/everywhere.h"
 #include "cmd/recording.h"
 #include "cmd/session_inherit.h"
 #include "view/text/show.h"
@@ -198,6 +199,7 @@ static const struct sonde_option end_options[] = {
 	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
 	{ "json", 0, NULL, NULL, TO(json),
 	  "what the session ended with, as JSON" },
+	SONDE_EVERYWHERE_OPTIONS,
 	{ 0 }
 };
 
@@ -218,6 +220,7 @@ static const struct sonde_option snapshot_options[] = {
 	  "the snapshot (default: ./sonde-YYYYMMDD-HHMMSS)" },
 	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
 	{ "json", 0, NULL, NULL, TO(json), "what is in it, as JSON" },
+	SONDE_EVERYWHERE_OPTIONS,
 	{ 0 }
 };
 /* clang-format on */
@@ -273,7 +276,10 @@ static int order(const struct sonde_command *command, int argc, char **argv,
 
 static int stop_session(int argc, char **argv)
 {
-	return order(&sonde_command_stop, argc, argv, SONDE_ASK_STOP);
+	int rc = sonde_command_everywhere(&sonde_command_stop, argc, argv);
+
+	return rc >= 0 ? rc :
+			 order(&sonde_command_stop, argc, argv, SONDE_ASK_STOP);
 }
 
 /* A session without a recorder is forgotten by removing its file. */
@@ -298,8 +304,10 @@ static int destroy(int argc, char **argv)
 	struct sonde_rundir home;
 	const char *name;
 	bool is_done;
-	int rc;
+	int rc = sonde_command_everywhere(&sonde_command_destroy, argc, argv);
 
+	if (rc >= 0)
+		return rc;
 	/* Whatever else there is to say of the words is said below. */
 	if (argc == 2 && sonde_session_is_name(argv[1])) {
 		optind = 1;
@@ -391,9 +399,11 @@ static int snapshot(int argc, char **argv)
 	struct sonde_rundir home;
 	struct words words;
 	const char *name;
-	int rc = read_session_options(&sonde_command_snapshot, argc, argv,
-				      &words);
+	int rc = sonde_command_everywhere(&sonde_command_snapshot, argc, argv);
 
+	if (rc < 0)
+		rc = read_session_options(&sonde_command_snapshot, argc, argv,
+					  &words);
 	if (rc >= 0)
 		return rc;
 	rc = sonde_command_session(&sonde_command_snapshot, argc, argv, &home,
@@ -412,6 +422,7 @@ const struct sonde_command sonde_command_stop = {
 	.does = "end what a session records",
 	.usage =
 		"sonde stop NAME [-q] [--json]\n"
+		"sonde stop NAME --hosts GLOB --from URL\n"
 		"\n"
 		"Nothing is recorded any more when it returns, and the trace is\n"
 		"complete. What the session was stays known: sonde status.\n",
@@ -425,6 +436,7 @@ const struct sonde_command sonde_command_destroy = {
 	.brief = "NAME",
 	.does = "end a session and forget it",
 	.usage = "sonde destroy NAME [-q] [--json]\n"
+		 "sonde destroy NAME --hosts GLOB --from URL\n"
 		 "\n"
 		 "As 'sonde stop', and then the name is free. Traces stay.\n",
 	.options = end_options,
@@ -468,6 +480,7 @@ const struct sonde_command sonde_command_snapshot = {
 	.does = "write what a flight recorder has",
 	.usage =
 		"sonde snapshot NAME [-o DIR] [-q] [--json]\n"
+		"sonde snapshot NAME --hosts GLOB --from URL\n"
 		"\n"
 		"A complete trace of what the rings of a session hold, which was\n"
 		"started with --mode overwrite and goes on.\n",

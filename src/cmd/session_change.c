@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/port.h"
+#include "cmd/everywhere.h"
 #include "cmd/session.h"
 #include "expr/expr.h"
 #include "session/config.h"
@@ -134,6 +135,7 @@ static const struct sonde_option options[] = {
 	  "but not of these functions" },
 	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
 	{ "json", 0, NULL, NULL, TO(json), "its status then, as JSON" },
+	SONDE_EVERYWHERE_OPTIONS,
 	{ 0 }
 };
 /* clang-format on */
@@ -250,8 +252,10 @@ static int change_run(int argc, char **argv)
 	struct sonde_rundir home;
 	const char *name;
 	const char *note;
-	int rc = change_options(argc, argv, &words);
+	int rc = sonde_command_everywhere(&sonde_command_change, argc, argv);
 
+	if (rc < 0)
+		rc = change_options(argc, argv, &words);
 	if (rc >= 0)
 		return rc;
 	rc = sonde_command_session(&sonde_command_change, argc, argv, &home,
@@ -284,6 +288,7 @@ const struct sonde_command sonde_command_change = {
 		"sonde change NAME [-e GLOB ...] [--exclude GLOB ...]\n"
 		"             [--loglevel LEVEL] [--memory SIZE] [-q] [--json]\n"
 		"sonde change NAME --functions GLOB ... [--not GLOB ...]\n"
+		"sonde change NAME --hosts GLOB --from URL ...\n"
 		"\n"
 		"Changes what a session records, without stopping it. When it returns,\n"
 		"every event from then on is recorded or not as it was told. What isn't\n"

@@ -11,6 +11,7 @@
 
 #include "base/utf8.h"
 #include "cmd/attach_hooks.h"
+#include "cmd/everywhere.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
 #include "cmd/session_file.h"
@@ -219,7 +220,10 @@ static int run(int argc, char **argv)
 	static struct sonde_record_options options;
 	static char *words[WORDS_MAX]; /* live as long as the process */
 	char error[512];
+	int rc = sonde_command_everywhere(&sonde_command_start, argc, argv);
 
+	if (rc >= 0)
+		return rc;
 	if (argc > 1 &&
 	    (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		sonde_help(&sonde_command_start);
@@ -257,6 +261,7 @@ static const struct sonde_option file_option[] = {
 	{ "file", 'f', "FILE", SONDE_VALUE_FILE, SONDE_OPTION_IGNORED,
 	  "behind NAME: first what this file says, which 'sonde status "
 	  "--as-file' writes" },
+	SONDE_EVERYWHERE_OPTIONS,
 	{ 0 }
 };
 
@@ -269,6 +274,7 @@ const struct sonde_command sonde_command_start = {
 		"sonde start NAME -p PID|NAME [options]\n"
 		"sonde start NAME -a -k RULES [options]\n"
 		"sonde start NAME -f FILE [options]\n"
+		"sonde start NAME --hosts GLOB --from URL [options]\n"
 		"\n"
 		"Records as 'sonde record' does, with its options, and returns when\n"
 		"everything is recorded. The session goes on by itself; 'sonde\n"

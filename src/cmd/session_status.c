@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/json.h"
 #include "base/port.h"
+#include "cmd/everywhere.h"
 #include "cmd/session.h"
 #include "cmd/session_file.h"
 #include "view/text/show.h"
@@ -30,6 +31,7 @@ static const struct sonde_option options[] = {
 	{ "json", 0, NULL, NULL, TO(json), "as JSON" },
 	{ "as-file", 0, NULL, NULL, TO(as_file),
 	  "of NAME: what 'sonde start -f' makes another one of" },
+	SONDE_EVERYWHERE_OPTIONS,
 	{ 0 }
 };
 /* clang-format on */
@@ -267,8 +269,10 @@ static int run(int argc, char **argv)
 	struct sonde_rundir home;
 	const char *name = NULL;
 	struct words words = { 0 };
-	int rc = sonde_option_take(command, argc, argv, &words, NULL);
+	int rc = sonde_command_everywhere(command, argc, argv);
 
+	if (rc < 0)
+		rc = sonde_option_take(command, argc, argv, &words, NULL);
 	if (rc >= 0)
 		return rc;
 	if (words.as_file && optind >= argc) {
@@ -297,6 +301,7 @@ const struct sonde_command sonde_command_status = {
 	.does = "sessions: what they record and hold",
 	.usage = "sonde status [NAME] [--json]\n"
 		 "sonde status NAME --as-file\n"
+		 "sonde status NAME --hosts GLOB --from URL\n"
 		 "\n"
 		 "The sessions that 'sonde start' has made.\n",
 	.options = options,

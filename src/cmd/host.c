@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host.c - `sonde host`: this machine's sessions, for those who ask about many
+ * machines at once (everywhere.c), as far as a file permits it (fleet/policy.h).
+ *
+ * One order is obeyed after the other (host_do.c). Whoever asks is told at once that
+ * it was heard, so who is silent isn't there, or busy.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/host.h"
+#include "cmd/read_watch.h"
+#include "fleet/globs.h"
+#include "session/net/work.h"
+
+#define LISTEN_MS 500
+
+static const char usage[] =
+	"sonde host [options] --from URL --policy FILE -o DIR\n"
+	"\n"
+	"Lets others do with this machine's sessions what FILE permits, by 'sonde\n"
+	"start --hosts GLOB' and its kin, until it is interrupted.\n";
+
+struct words {
+	const char *from, *policy, *out, *name;
+	bool ships, quiet;
+};
+
+/* clang-format off */
+#define TO(member) SONDE_OPTION_TO(struct words, member)
+static const struct sonde_option options[] = {
+	{ "from", 0, "URL", NULL, TO(from), "where it is asked: nats://HOST" },
+	{ "policy", 0, "FILE", SONDE_VALUE_FILE, TO(policy),
+	  "what is permitted, a line for each command, such as 'status *'" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, TO(out),
+	  "where traces are put that others ask for" },
+	{ "host", 0, "NAME", NULL, TO(name),
+	  "the machine's name there; default: what the kernel says" },
+	{ "ship", 0, NULL, NULL, TO(ships),
+	  "ship snapshots that others ask for to URL" },
+	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
+	{ 0 }
+};
+/* clang-format on */
+
+/* ---- the policy ---- */
+
+static int complain_of_policy(const char *path, const char *why)
+{
+	sonde_complain("host: --policy %.400s: %s", path, why);
+	return SONDE_EXIT_USAGE;
+}
+
+/* Whether nobody else can write it: NULL, or why not. */
+static const char *policy_file_error(int fd)
+{
+	struct stat stat;
+
+	if (fd < 0 || fstat(fd, &stat))
+		return strerrordesc_np(errno);
+	if (!S_ISREG(stat.st_mode))
+		return "it is no file";
+	if (stat.st_uid != geteuid() && stat.st_uid)
+		return "it is neither yours nor root's";
+	return stat.st_mode & (S_IWGRP | S_IWOTH) ?
+		       "others may write it: chmod go-w" :
+		       NULL;
+}
+
+/* 0, or an exit status. */
+static int read_policy(const char *path, struct sonde_fleet_policy *ret_policy)
+{
+	static char text[SONDE_FLEET_POLICY_MAX];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	const char *why = policy_file_error(fd);
+	ssize_t n = why ? 0 : read(fd, text, sizeof(text));
+	char error[300];
+
+	if (n < 0)
+		why = strerrordesc_np(errno);
+	if (!why && sonde_fleet_policy_parse(text, (size_t)n, ret_policy, error,
+					     sizeof(error)))
+		why = error;
+	if (fd >= 0)
+		(void)close(fd);
+	return why ? complain_of_policy(path, why) : 0;
+}
+
+/* ---- orders ---- */
+
+static int answer_order(struct sonde_net *net,
+			const struct sonde_command_host_config *config,
+			const struct sonde_fleet_order *order)
+{
+	struct sonde_net_heard_word word = { "", 0 };
+	int err = sonde_net_work_tell(net, config->name, order->job, &word);
+	void *bytes;
+
+	if (err)
+		return err;
+	bytes = sonde_command_host_do(config, order, &word.size);
+	word.bytes = bytes;
+	if (bytes)
+		err = sonde_net_work_tell(net, config->name, order->job, &word);
+	free(bytes);
+	return err;
+}
+
+static int host_listen(struct sonde_net *net,
+		       const struct sonde_command_host_config *config,
+		       bool quiet)
+{
+	static struct sonde_fleet_order order;
+	struct sonde_net_heard_word word;
+	int n;
+
+	while ((n = sonde_net_work_called(net, LISTEN_MS, &word)) >= 0) {
+		if (sonde_watch_progress(0, 0))
+			return -EINTR;
+		if (!n)
+			continue;
+		if (sonde_fleet_order_parse(word.bytes, word.size, &order)) {
+			sonde_complain_anew("host",
+					    "an order isn't understood, "
+					    "and left out");
+			continue;
+		}
+		if (!sonde_fleet_is_any_of(order.hosts, config->name))
+			continue;
+		if (!quiet)
+			sonde_complain("host: asked to %s '%s'",
+				       sonde_fleet_order_name(order.what),
+				       order.session);
+		n = answer_order(net, config, &order);
+		if (n < 0)
+			return n;
+	}
+	return n;
+}
+
+static int host_serve(const char *from,
+		      const struct sonde_command_host_config *config,
+		      bool quiet)
+{
+	struct sonde_net_error error = { .text = "no memory" };
+	struct sonde_net *net;
+	int err;
+
+	if (sonde_net_open(from, &sonde_command_net, &error, &net)) {
+		sonde_complain("host: %s", error.text);
+		return SONDE_EXIT_USAGE;
+	}
+	sonde_watch_begin("host", false);
+	err = host_listen(net, config, quiet);
+	sonde_watch_end();
+	sonde_net_close(net);
+	if (err == -EINTR) /* which is how it ends */
+		return 0;
+	sonde_complain("host: %s", error.text);
+	return err == -EOPNOTSUPP ? SONDE_EXIT_USAGE : 1;
+}
+
+static const char *host_lacks(const struct words *words)
+{
+	return !words->from   ? "where is it asked? --from nats://HOST" :
+	       !words->policy ? "what is permitted? --policy FILE" :
+	       !words->out    ? "where are traces put? -o DIR" :
+				NULL;
+}
+
+static int host_run(int argc, char **argv)
+{
+	static struct sonde_command_host_config config;
+	static char out[PATH_MAX];
+	struct words words = { 0 };
+	struct utsname system;
+	const char *lacks;
+	int status = sonde_option_take(&sonde_command_host, argc, argv, &words,
+				       NULL);
+
+	if (status != -1)
+		return status;
+	lacks = optind != argc ? "it takes no words but its options" :
+				 host_lacks(&words);
+	if (!lacks && !realpath(words.out, out))
+		lacks = "-o: there is no such directory";
+	if (!lacks && uname(&system))
+		lacks = "what is this machine's name? --host NAME";
+	if (!lacks && words.name && !sonde_net_is_name(words.name))
+		lacks = "--host: that is no name of a machine";
+	if (lacks) {
+		sonde_complain("host: %s", lacks);
+		return SONDE_EXIT_USAGE;
+	}
+	status = read_policy(words.policy, &config.policy);
+	if (status)
+		return status;
+	config.name = words.name ? words.name : system.nodename;
+	config.out = out;
+	config.from = words.ships ? words.from : NULL;
+	return host_serve(words.from, &config, words.quiet);
+}
+
+const struct sonde_command sonde_command_host = {
+	.name = "host",
+	.run = host_run,
+	.brief = "--from URL --policy FILE -o DIR",
+	.does = "lets others use sessions here",
+	.usage = usage,
+	.options = options,
+};

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_host.py - the sessions of many machines under one hand: `sonde start --hosts`
+and its kin do on each what its own policy permits, and nothing else, and name who
+doesn't answer. Machines are homes of sessions of their own, and NATS is Debian's."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import time
+
+from fleet import Files, Server, permissions, small
+from home import Home
+from obedient import Program, program
+from sonde import SONDE, Trace, install, run, scratch
+from harness import PATIENCE, check, check_equal, main, test
+
+ALL = ("status *\nsnapshot *\nstop *\ndestroy *\nchange * event=attach:*\n"
+       "start * process event=attach:* memory<=4M mode=overwrite when do=*\n")
+
+
+def ask(url, *words, status=0, env=None):
+    """The rows, by the machines' names."""
+    done = run(SONDE, *words, "--from", url, "--json", env=env)
+    check_equal(done.returncode, status, f"{words}: {done.stderr}")
+    return {row["host"]: row for row in json.loads(done.stdout)["hosts"]}
+
+
+class Machine:
+    """A home of sessions, a program in it, and who answers for it."""
+
+    def __init__(self, url, name, policy=ALL, *options):
+        self.url, self.name, self.home = url, name, Home()
+        self.policy = self.home.dir / "policy"
+        self.policy.write_text(policy)
+        self.process = self.home.popen(
+            "host", "-q", "--from", url, "--policy", self.policy, "-o",
+            self.home.traces, "--host", name, *options)
+        self.program = Program(own_program())
+
+    def __enter__(self):
+        deadline = time.monotonic() + 60 * PATIENCE
+        while True:
+            done = run(SONDE, "status", "x", "--hosts", self.name, "--json",
+                       "--from", self.url)
+            if json.loads(done.stdout)["hosts"]:
+                return self
+            check(self.process.poll() is None, "sonde host has ended")
+            check(time.monotonic() < deadline, "it doesn't answer")
+
+    def __exit__(self, *failed):
+        self.program.end()
+        self.process.terminate()
+        _, words = self.process.communicate()
+        self.home.__exit__()
+        if not failed[0]:
+            check_equal((self.process.returncode, words), (0, ""), "its end")
+
+
+@contextlib.contextmanager
+def machines(url, *names, policy=ALL):
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(Machine(url, name, policy))
+               for name in names]
+
+
+def own_program():
+    """The test's own, by its name: others run programs, too."""
+    path = scratch() / f"host{os.getpid()}"
+    if not path.exists():
+        shutil.copy(program(), path)
+    return path
+
+
+def sessions(machine):
+    return [(s["name"], s["state"]) for s in machine.home.all()]
+
+
+def start(url, hosts, *words, **more):
+    """Of whatever program there is: each machine has its own."""
+    return ask(url, "start", "night", "--hosts", hosts, "-p",
+               own_program().name, "-e", "attach:*", "--memory",
+               "1M", "--mode", "overwrite", *words, **more)
+
+
+@test
+def sessions_of_many_machines_live_under_one_hand():
+    url = Server().url
+    with machines(url, "web-1", "web-2", "db") as (one, two, db):
+        rows = start(url, "web-*")
+        check_equal(sorted(rows), ["web-1", "web-2"], "machines")
+        check_equal([r["answer"] for r in rows.values()], ["done"] * 2, "done")
+        check_equal((sessions(one), sessions(db)),
+                    ([("night", "recording")], []), "sessions")
+        one.program.do("emit", 10)
+        two.program.do("emit", 10)
+        rows = ask(url, "status", "night", "--hosts", "*", status=1)
+        check_equal({h: (r["answer"], r["state"]) for h, r in rows.items()},
+                    {"web-1": ("done", "recording"), "db": ("failed", None),
+                     "web-2": ("done", "recording")}, "status")
+        check("there is no session 'night'" in rows["db"]["why"], f"{rows}")
+        rows = ask(url, "snapshot", "night", "--hosts", "web-*")
+        for machine in one, two:
+            row = rows[machine.name]
+            check(row["directory"].startswith(f"{machine.home.traces}/night-"),
+                  f"where it is: {row}")
+            check_equal(len(Trace(row["directory"]).events()), row["events"],
+                        "events of the snapshot")
+            check(row["events"] >= 10, f"events: {row}")
+        ask(url, "change", "night", "--hosts", "web-1", "-e", "attach:none")
+        check_equal([m.home.json("status", "night")["rules"]
+                     for m in (one, two)],
+                    [["+attach:none"], ["+attach:*"]], "rules")
+        ask(url, "stop", "night", "--hosts", "web-*")
+        check_equal(sessions(two), [("night", "stopped")], "sessions")
+        ask(url, "destroy", "night", "--hosts", "web-*")
+        check_equal(sessions(one) + sessions(two), [], "sessions")
+
+
+@test
+def what_the_policy_does_not_name_is_refused():
+    url = Server().url
+    mark = scratch() / "mark"
+    with machines(url, "web-1") as (one,):
+        for words in (("-e", "*"), ("-e", "other:x"), ("--malloc",),
+                      ("--memory", "5M"), ("--mode", "discard"),
+                      ("--when", "attach:*", "--do", f"run touch {mark}"),
+                      ("--log",), ("--arena", "/tmp")):
+            row = start(url, "*", *words, status=1)["web-1"]
+            check_equal(row["answer"], "refused", f"{words}: {row}")
+            check("the policy of this machine" in row["why"], f"{row}")
+        check_equal(sessions(one), [], "sessions")
+        start(url, "*")
+        row = ask(url, "change", "night", "--hosts", "*", "--exclude",
+                  "attach:none", status=1)["web-1"]
+        check_equal(row["answer"], "refused", f"change: {row}")
+    with machines(url, "web-2", policy="status *\n") as (two,):
+        check_equal(start(url, "*", status=1)["web-2"]["answer"], "refused",
+                    "start")
+        check_equal(sessions(two), [], "sessions")
+    check(not mark.exists(), "a command was run")
+
+
+@test
+def who_is_known_and_silent_is_named():
+    server = Server()
+    server.ship(small(), "--host", "web-9")
+    with machines(server.url, "web-1"):
+        rows = ask(server.url, "status", "x", "--hosts", "web-*", status=1)
+        check_equal({h: r["answer"] for h, r in rows.items()},
+                    {"web-1": "failed", "web-9": "none"}, "answers")
+        check("known by its heartbeats" in rows["web-9"]["why"], f"{rows}")
+    done = run(SONDE, "status", "x", "--hosts", "mail", "--from", server.url)
+    check_equal(done.returncode, 1, "nobody is there")
+    check("no machine mail is there" in done.stderr, done.stderr)
+
+
+def publish(port, *messages):
+    """By the protocol of NATS; what was said has been taken when it returns."""
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        s.sendall(b'CONNECT {"verbose":false}\r\n')
+        for m in messages:
+            s.sendall(b"PUB sonde-orders %d\r\n%s\r\n" % (len(m), m))
+        s.sendall(b"PING\r\n")
+        while b"PONG" not in s.recv(65536):
+            pass
+
+
+@test
+def what_is_no_order_is_left_out():
+    server = Server()
+    with Home() as home:
+        policy = home.dir / "policy"
+        policy.write_text(ALL)
+        process = home.popen("host", "--from", server.url, "--policy", policy,
+                             "-o", home.traces, "--host", "web-1")
+        deadline = time.monotonic() + 60 * PATIENCE
+        while not json.loads(run(SONDE, "status", "x", "--hosts", "*", "--from",
+                                 server.url, "--json").stdout)["hosts"]:
+            check(time.monotonic() < deadline, "it doesn't answer")
+        publish(server.port, b"", b"\0" * 100, b"x" * 500000,
+                b"sonde1 order stop job=00 hosts=* session=night words= "
+                b"check=0000000000000000\n")
+        row = ask(server.url, "status", "x", "--hosts", "*", status=1)["web-1"]
+        check_equal(row["answer"], "failed", "it still answers")
+        process.terminate()
+        _, words = process.communicate()
+        check_equal(process.returncode, 0, "its status")
+        check("an order isn't understood" in words, words)
+        check("asked to stop" not in words, words)
+
+
+@test
+def snapshots_are_shipped():
+    server = Server()
+    with Machine(server.url, "web-1", ALL, "--ship") as one:
+        start(server.url, "*")
+        one.program.do("emit", 10)
+        row = ask(server.url, "snapshot", "night", "--hosts", "*")["web-1"]
+        (got,) = server.collect(scratch() / "out")
+        check_equal((got["host"], got["state"]), ("web-1", "complete"), "trace")
+        check_equal(got["trace"].split("/")[-1],
+                    os.path.basename(row["directory"]), "its name")
+
+
+@test
+def what_the_guide_permits_is_enough_and_nobody_answers_as_another():
+    config = scratch() / "nats.conf"
+    config.write_text(permissions())
+    server = Server("-c", config)
+
+    def as_user(who):
+        return server.url.replace("://", f"://{who}@")
+
+    operator = as_user("operator:four")
+    run(SONDE, "ship", small(), "--host", "web-1", "--to", as_user("admin:all"))
+    with Home() as home:
+        (home.dir / "policy").write_text("status *\n")
+
+        def host(name):
+            return home.popen("host", "-q", "--from", as_user("web-1:one"),
+                              "--policy", home.dir / "policy", "-o",
+                              home.traces, "--host", name)
+
+        own, other = host("web-1"), host("web-2")
+        deadline = time.monotonic() + 60 * PATIENCE
+        rows = {}
+        while other.poll() is None or rows["web-1"]["answer"] == "none":
+            rows = ask(operator, "status", "x", "--hosts", "*", status=1)
+            check(time.monotonic() < deadline, f"rows: {rows}")
+        check_equal((sorted(rows), rows["web-1"]["answer"]),
+                    (["web-1"], "failed"), "rows")
+        check("doesn't permit it" in other.communicate()[1], "words of web-2")
+        own.terminate()
+        check_equal(own.wait(), 0, "status of web-1")
+    done = run(SONDE, "status", "x", "--hosts", "*", "--from",
+               as_user("reader:two"))
+    check_equal(done.returncode, 1, "reader's status")
+    check("doesn't permit it" in done.stderr, done.stderr)
+
+
+@test
+def a_directory_carries_no_orders():
+    url = Files().url
+    for words in (("status", "x", "--hosts", "*"),
+                  ("host", "--policy", "/dev/null", "-o", scratch())):
+        if words[0] == "host":
+            policy = scratch() / "policy"
+            policy.write_text("")
+            words = ("host", "--policy", policy, "-o", scratch())
+        done = run(SONDE, *words, "--from", url)
+        check_equal(done.returncode, 2, f"{words}: {done.stderr}")
+        check("by nats://HOST or tls://HOST only" in done.stderr, done.stderr)
+
+
+@test
+def a_policy_that_others_may_write_is_refused():
+    policy = scratch() / "policy"
+    policy.write_text("status *\n")
+    for mode, text, why in ((0o666, "status *", "others may write it"),
+                            (0o600, "stauts *", "line 1: "),
+                            (0o600, "start * output", "line 1: ")):
+        policy.write_text(text)
+        policy.chmod(mode)
+        done = run(SONDE, "host", "--from", "nats://127.0.0.1:1", "--policy",
+                   policy, "-o", scratch())
+        check_equal(done.returncode, 2, f"{text}: {done.stderr}")
+        check(why in done.stderr, f"{text}: {done.stderr}")
+
+
+@test
+def where_traces_go_is_not_for_others_to_say():
+    for words in (("snapshot", "night", "-o", "x"),
+                  ("start", "night", "-f", "x")):
+        done = run(SONDE, *words, "--hosts", "*", "--from", "nats://x")
+        check_equal(done.returncode, 2, f"{words}: {done.stderr}")
+        check("isn't for other machines" in done.stderr, done.stderr)
+    done = run(SONDE, "status", "night", "--from", "nats://x")
+    check_equal(done.returncode, 2, f"without --hosts: {done.stderr}")
+
+
+install()
+main()
