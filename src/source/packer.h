@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * packer.h - records of kernel streams (source/source.h) into a piece of
- * memory, one after the other.
+ * memory, one after the other; and their heads read again.
  *
  * A packer belongs to one stream. sonde_packer_open() starts a packet's worth:
  * its ts_begin is what the first record extends. Freestanding, one thread.
@@ -70,6 +70,37 @@ static inline uint8_t *sonde_packer_head(struct sonde_packer *packer,
 	packer->nr++;
 	memcpy(at, &tid, 4);
 	return packer->at = at + 4;
+}
+
+struct sonde_packer_record {
+	uint16_t id;
+	uint32_t tid;
+	uint64_t time;
+};
+
+/* Reads what that has written, of `room` bytes; `last` is the time of the record
+ * before. How many bytes it takes, or 0: it is none, or time goes back. */
+static inline size_t sonde_packer_read_head(const uint8_t *at, size_t room,
+					    uint64_t last,
+					    struct sonde_packer_record *ret)
+{
+	size_t head = SONDE_HEAD_LARGE;
+	uint32_t low;
+
+	if (room < head + 4)
+		return 0;
+	memcpy(&ret->id, at, 2);
+	memcpy(&low, at + 2, 4);
+	ret->time = last + (uint32_t)(low - (uint32_t)last);
+	if (ret->id == SONDE_LARGE_ESCAPE) {
+		head = SONDE_HEAD_LARGE_FULL;
+		if (room < head + 4 || low >= SONDE_LARGE_ESCAPE)
+			return 0;
+		ret->id = (uint16_t)low;
+		memcpy(&ret->time, at + 6, 8);
+	}
+	memcpy(&ret->tid, at + head, 4);
+	return ret->time < last ? 0 : head + 4;
 }
 
 #endif /* SOURCE_PACKER_H */

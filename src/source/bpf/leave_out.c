@@ -29,9 +29,7 @@
 #include "source/packer.h"
 
 struct record {
-	uint16_t id;
-	uint32_t tid;
-	uint64_t time;
+	struct sonde_packer_record head;
 	const struct sonde_condition *condition; /* its event's */
 	const unsigned char *payload;
 	size_t size;  /* of the payload */
@@ -69,30 +67,18 @@ static size_t read_record(const struct bpf_source *source,
 			  struct record *ret)
 {
 	size_t extra = source->config.stacks ? SONDE_BPF_STACK_HEAD : 0;
-	size_t head = SONDE_HEAD_LARGE;
-	uint32_t low;
+	size_t head = sonde_packer_read_head(at, room, last, &ret->head);
 
-	if (room < head + 4 + extra)
-		return 0;
 	ret->frames = (struct bpf_frames){ .at = NULL };
-	memcpy(&ret->id, at, 2);
-	memcpy(&low, at + 2, 4);
-	ret->time = last + (uint32_t)(low - (uint32_t)last);
-	if (ret->id == SONDE_LARGE_ESCAPE) {
-		head = SONDE_HEAD_LARGE_FULL;
-		if (room < head + 4 + extra || low >= SONDE_LARGE_ESCAPE)
-			return 0;
-		ret->id = (uint16_t)low;
-		memcpy(&ret->time, at + 6, 8);
-	}
-	head += 4;
-	memcpy(&ret->tid, at + head - 4, 4);
+	if (!head || room < head + extra)
+		return 0;
 	head += extra;
 	ret->payload = at + head;
-	if (ret->id < SONDE_SOURCE_FIRST_ID || ret->time < last ||
-	    ret->id - SONDE_SOURCE_FIRST_ID >= source->nr_events)
+	if (ret->head.id < SONDE_SOURCE_FIRST_ID ||
+	    ret->head.id - SONDE_SOURCE_FIRST_ID >= source->nr_events)
 		return 0;
-	ret->condition = source->events[ret->id - SONDE_SOURCE_FIRST_ID].late;
+	ret->condition =
+		source->events[ret->head.id - SONDE_SOURCE_FIRST_ID].late;
 	if (!sonde_condition_payload(ret->condition, ret->payload, room - head,
 				     &ret->size))
 		return 0;
@@ -122,7 +108,8 @@ static void late_put_record(const struct bpf_source *source,
 			    struct sonde_packer *packer,
 			    const struct record *record)
 {
-	(void)sonde_packer_head(packer, record->id, record->time, record->tid);
+	(void)sonde_packer_head(packer, record->head.id, record->head.time,
+				record->head.tid);
 	late_put_stack(source, packer, record);
 	memcpy(packer->at, record->payload, record->size);
 	packer->at += record->size;
@@ -170,9 +157,9 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 				       record.size + SONDE_BPF_STACK_HEAD))
 			return -EPROTO;
 		at += bytes;
-		late.read = record.time;
+		late.read = record.head.time;
 		if (!sonde_condition_test(record.condition, record.payload,
-					  record.size, record.tid, cpu)) {
+					  record.size, record.head.tid, cpu)) {
 			late.dropped++;
 			continue;
 		}
