@@ -4,13 +4,15 @@
  *
  *	/dev/sonde	INFO; SESSION -> a session
  *	session		SCOPE, CHANNEL -> a channel, START, STOP, MISSED
- *	channel		EVENT (-> an event, if wanted), STREAM -> a stream
+ *	channel		EVENT (-> an event, if wanted), STREAM -> a stream, DOOR
  *	event		ENABLE, DISABLE, EVENT_COUNTS
  *	stream		mmap; GET, PUT, FLUSH, STREAM_COUNTS
  *
  * Everything is a descriptor, and holds what it was made from: when the last
  * descriptor of a session is closed, by whom or whatever, all of it is gone.
  * An event without a descriptor of its own lives as long as its channel.
+ *
+ *	/dev/sonde-markN	write: a line into the channel that has this door
  *
  * Each structure begins with its size, so that it can grow: what the kernel
  * doesn't know must be 0 (-E2BIG), what the user doesn't know is not written.
@@ -29,7 +31,7 @@
 #include <linux/types.h>
 
 #define SONDE_KMOD_DEVICE       "/dev/sonde"
-#define SONDE_KMOD_VERSION      6
+#define SONDE_KMOD_VERSION      7
 
 #define SONDE_KMOD_SUBBUF_MIN   4096u
 #define SONDE_KMOD_SUBBUF_MAX   (4u << 20)
@@ -47,6 +49,8 @@
 #define SONDE_KMOD_FILTER_MAX   65536u /* bytes of a program */
 #define SONDE_KMOD_RETURNS_MAX  65536u /* of a kretprobe: calls in progress */
 #define SONDE_KMOD_RETURNS      1024u
+#define SONDE_KMOD_DOORS        16u   /* of all sessions together */
+#define SONDE_KMOD_LINE_MAX     1024u /* bytes of a line; the rest is another */
 /* Of all filters at one point, everybody's, at most: about 1.5 ms, with
  * preemption off. An event whose filter is beyond is refused: -E2BIG. */
 #define SONDE_KMOD_FILTERS_STEPS (1ull << 20)
@@ -234,6 +238,22 @@ struct sonde_kmod_stream {
 };
 
 /*
+ * Gives the channel a door: each write() to SONDE_KMOD_DOOR_DEVICE with the number
+ * that DOOR returns, N, is a record `id` in it, whoever writes: a u32, how many bytes
+ * follow, and those. A file is of the session that had the door when it was opened
+ * (ENXIO: none had). The write fails with EBADF while that session isn't active, when
+ * it is gone, and if the line is lost, which is counted. Once for a channel (EBUSY);
+ * ENOSPC: no door is left.
+ */
+struct sonde_kmod_door {
+	__u32 size;
+	__u32 id; /* 1 to SONDE_KMOD_IDS_MAX */
+};
+
+#define SONDE_KMOD_DOORS_NAME  "/dev/sonde-mark"
+#define SONDE_KMOD_DOOR_DEVICE SONDE_KMOD_DOORS_NAME "%u"
+
+/*
  * What GET gives and PUT takes: struct sonde_local_chunk (ring/local.h). GET
  * returns 1 and a chunk, or 0. PUT takes what GET gave last (EINVAL).
  */
@@ -284,5 +304,6 @@ struct sonde_kmod_counts {
 #define SONDE_KMOD_FLUSH _IO(SONDE_KMOD_IOC, 15)
 #define SONDE_KMOD_STREAM_COUNTS \
 	_IOWR(SONDE_KMOD_IOC, 16, struct sonde_kmod_counts)
+#define SONDE_KMOD_DOOR _IOW(SONDE_KMOD_IOC, 17, struct sonde_kmod_door)
 
 #endif /* KMOD_ABI_H */

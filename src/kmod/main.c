@@ -29,6 +29,9 @@
 #include "kmod/native.h"
 #include "kmod/sonde.h"
 
+/* Of devices: /dev/sonde, and the doors. */
+#define NUMBERS (1u + SONDE_KMOD_DOORS)
+
 static int gid = -1;
 module_param(gid, int, 0444);
 MODULE_PARM_DESC(gid, "group that may trace, besides root (none)");
@@ -171,19 +174,25 @@ static int device_add_node(void)
 
 static int device_make(void)
 {
-	int rc = alloc_chrdev_region(&number, 0, 1, "sonde");
+	int rc = alloc_chrdev_region(&number, 0, NUMBERS, "sonde");
 
 	if (rc)
 		return rc;
 	rc = class_register(&device_class);
 	if (rc)
 		goto out_number;
+	rc = sonde_doors_init(&device_class, number + 1);
+	if (rc)
+		goto out_class;
+	/* Last: from here on there may be callers. */
 	rc = device_add_node();
 	if (!rc)
 		return 0;
+	sonde_doors_exit(&device_class);
+out_class:
 	class_unregister(&device_class);
 out_number:
-	unregister_chrdev_region(number, 1);
+	unregister_chrdev_region(number, NUMBERS);
 	return rc;
 }
 
@@ -212,8 +221,9 @@ static void __exit sonde_exit(void)
 {
 	cdev_device_del(&cdev, &device);
 	device_put();
+	sonde_doors_exit(&device_class);
 	class_unregister(&device_class);
-	unregister_chrdev_region(number, 1);
+	unregister_chrdev_region(number, NUMBERS);
 	sonde_points_exit();
 	/* Probes that were called meanwhile are in this module, and so are the
 	 * callbacks that free events (event.c). */

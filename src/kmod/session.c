@@ -94,6 +94,7 @@ static void channel_release(struct kref *ref) __releases(&sonde_control)
 
 	list_for_each_entry_safe(event, next, &channel->events, in_channel)
 		sonde_event_drop(event);
+	sonde_door_close(channel);
 	list_del(&channel->in_session);
 	mutex_unlock(&sonde_control);
 
@@ -142,6 +143,8 @@ static long channel_ioctl(struct file *file, unsigned int cmd,
 		return sonde_channel_add_event(channel, arg);
 	case _IOC_NR(SONDE_KMOD_STREAM):
 		return channel_stream(channel, arg);
+	case _IOC_NR(SONDE_KMOD_DOOR):
+		return sonde_door_open(channel, arg);
 	}
 	return -ENOTTY;
 }

@@ -6,6 +6,7 @@
  *	descriptor.c	what all ioctls have in common
  *	session.c	sessions, channels: descriptors, life, start and stop
  *	stream.c	rings of a channel: memory, mmap, CPU hotplug
+ *	door.c		devices that lines are written to, each a channel's
  *	event.c		events: what the user asked for, checked, and bound to
  *			a point
  *	point.c		points: where events come from; register, unregister
@@ -130,6 +131,10 @@ struct sonde_channel {
 	/* By possible CPU; complete before the channel is found, then constant. */
 	struct sonde_local_ring __percpu *rings;
 	struct sonde_stream **streams; /* stream.c's, by CPU */
+	/* door.c's, constant from when it has one. */
+	unsigned long door_key; /* 0: none */
+	u32 door;
+	u32 door_id;
 };
 
 /* Of an event: how many were recorded and filtered, per CPU. */
@@ -216,6 +221,19 @@ void sonde_streams_free(struct sonde_channel *channel);
 void sonde_streams_quiet(struct sonde_channel *channel);
 /* A descriptor for the stream of that CPU, or -errno. */
 int sonde_stream_open(struct sonde_channel *channel, u32 cpu);
+
+/* ---- door.c ---- */
+
+struct class;
+
+/* SONDE_KMOD_DOOR: its number, or -errno. */
+long sonde_door_open(struct sonde_channel *channel, unsigned long arg);
+/* If it has one: who writes from now on doesn't find the channel. Under
+ * sonde_control. */
+void sonde_door_close(struct sonde_channel *channel);
+/* The devices, SONDE_KMOD_DOORS numbers from `first` on. 0 or -errno. */
+int sonde_doors_init(struct class *class, dev_t first);
+void sonde_doors_exit(struct class *class);
 
 /* ---- event.c ---- */
 

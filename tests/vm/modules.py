@@ -200,7 +200,8 @@ class Pass:
                 f"echo $? >/mnt/share/{self.name}.done\n{self.after}")
 
 
-OTHERS = ("control_test", "probes_test", "conditions_test", "syscall_test")
+OTHERS = ("control_test", "door_test", "probes_test", "conditions_test",
+          "syscall_test")
 
 
 def passes(built, quick):
