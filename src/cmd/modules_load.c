@@ -238,6 +238,8 @@ static bool is_ours(int fds, const char *name)
 		return false;
 	link[n] = '\0';
 	return !strcmp(link, SONDE_KMOD_DEVICE) ||
+	       !strncmp(link, SONDE_KMOD_DOORS_NAME,
+			strlen(SONDE_KMOD_DOORS_NAME)) ||
 	       !strncmp(link, "anon_inode:[sonde-", 18);
 }
 

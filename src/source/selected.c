@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "source/marks/line.h"
 #include "source/names.h"
 #include "source/payloads.h"
 
@@ -27,6 +28,13 @@ sonde_source_selected(const struct sonde_source_config *config,
 	if (config->is_taken && config->is_taken(config->ctx, group, name))
 		return NULL;
 	return sonde_source_rules_match(config->rules, group, name, shown);
+}
+
+bool sonde_source_wants_door(const struct sonde_source_config *config)
+{
+	return config->marks &&
+	       sonde_source_selected(config, SONDE_MARK_PROVIDER,
+				     SONDE_MARK_LINE, NULL);
 }
 
 static bool is_formless(const char *group, const char *name)

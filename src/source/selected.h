@@ -17,6 +17,9 @@ const struct sonde_source_rule *
 sonde_source_selected(const struct sonde_source_config *config,
 		      const char *group, const char *name, const char *shown);
 
+/* Whether the rules have `mark`: a door is asked for, and no other source has one. */
+bool sonde_source_wants_door(const struct sonde_source_config *config);
+
 /*
  * Calls each() for every wanted tracepoint without a form in `list`, a file of
  * "group:name" lines (none: 0). System calls, which sources have by other ways,

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """test_kernel_mark.py - marks by the kernel's door: lines that a shell writes to the
 file of a recording, and `sonde mark`, which does so, too; the same events as by
-libsonde, with nothing of a process in the trace."""
+libsonde, with nothing of a process in the trace. The door is tracefs's, and where it is
+loaded that of our module, too (door_test)."""
 
 import json
 import os
@@ -11,7 +12,7 @@ import shutil
 from home import Home, check_sum
 from sonde import SONDE, Skip, check, install, require, run, scratch
 from harness import check_equal, main, test
-from kernel import KernelTrace, LIMIT_S, need, record_kernel
+from kernel import KernelTrace, LIMIT_S, WHY_NOT, need, record_kernel
 from marked import RECORDED, VALUES
 
 RARE = "sched:sched_process_hang"  # next to nothing else is in the trace
@@ -28,8 +29,35 @@ def tracefs_test(function):
     return test(run)
 
 
+# Whose door it is.
+source = "tracefs"
+
+
+def door_test(function):
+    """By each door that there is."""
+    def run():
+        global source
+        need("tracefs")
+        function()
+        if WHY_NOT["modules"]():
+            return
+        source = "modules"
+        try:
+            function()
+        finally:
+            source = "tracefs"
+    run.__name__ = function.__name__
+    run.time_limit_s = 2 * LIMIT_S
+    return test(run)
+
+
+def rules():
+    """The module has a door only if it is asked for."""
+    return RARE if source == "tracefs" else f"{RARE},mark"
+
+
 def record_script(script, options=(), **more):
-    return record_kernel("sh", "-c", script, k=RARE, source="tracefs",
+    return record_kernel("sh", "-c", script, k=rules(), source=source,
                          options=["-a", *options], **more)
 
 
@@ -42,7 +70,7 @@ def pairs(trace):
     return [(e.name, e.fields) for e in marks(trace)]
 
 
-@tracefs_test
+@door_test
 def a_line_that_a_shell_writes_is_an_event():
     pid = scratch() / "pid"
     done = record_script(f"echo $$ > {pid}; printf 'phase name=\"set up\" n=-3\\n'"
@@ -57,7 +85,7 @@ def a_line_that_a_shell_writes_is_an_event():
     check("name = \"job:done\";" in metadata, metadata)
 
 
-@tracefs_test
+@door_test
 def the_command_writes_there_and_is_no_process_of_the_trace():
     words = " ".join(f"'{word}'" for word in VALUES)
     done = record_script(f"{SONDE} mark {words}; echo 'it is done.' | "
@@ -68,7 +96,7 @@ def the_command_writes_there_and_is_no_process_of_the_trace():
     check_equal(done.summary()["processes"], 0, "processes")
 
 
-@tracefs_test
+@door_test
 def no_line_is_refused_and_none_is_taken_for_another_tracers():
     lines = ("sched_switch prev_tid=1", "sonde:thread tid=1", "hello world", "x a=",
              "x a=1 a=2", "a-b")
@@ -81,7 +109,7 @@ def no_line_is_refused_and_none_is_taken_for_another_tracers():
                  ("mark:line", {"text": "a-b"})], "events")
 
 
-@tracefs_test
+@door_test
 def rules_levels_and_conditions_are_those_of_programs():
     lines = ("job:done code=1", "job:done code=7", "job:begin", "phase",
              "<7>job:begin", "job:done text=7")
@@ -92,7 +120,7 @@ def rules_levels_and_conditions_are_those_of_programs():
                 "events")
 
 
-@tracefs_test
+@door_test
 def what_the_buffer_has_no_room_for_is_counted():
     written = scratch() / "written"
     program = ("import errno, os, sys\n"
@@ -105,7 +133,7 @@ def what_the_buffer_has_no_room_for_is_counted():
                "        assert e.errno == errno.EBADF, e\n"
                "        full += 1\n"
                f"open('{written}', 'w').write(str(full))\n")
-    done = record_kernel("python3", "-c", program, k=RARE, source="tracefs",
+    done = record_kernel("python3", "-c", program, k=rules(), source=source,
                          options=["-a", "--json", "--kernel-memory", "256K",
                                   "--read-timer", "10s"])
     full = int(written.read_text())
@@ -116,7 +144,7 @@ def what_the_buffer_has_no_room_for_is_counted():
     check_equal(trace.lost, full, "lost, as babeltrace2 says")
 
 
-@tracefs_test
+@door_test
 def who_may_not_write_there_goes_another_way():
     if os.geteuid() or not shutil.which("setpriv"):
         raise Skip("takes root and setpriv")
@@ -131,12 +159,13 @@ def who_may_not_write_there_goes_another_way():
                 [("mark:library", {"n": 1}, None)], "events")
 
 
-@tracefs_test
+@door_test
 def a_session_by_name_says_where_its_door_is():
     with Home() as home:
-        directory = home.start("night", "-a", "-k", RARE, "--kernel-source",
-                               "tracefs", "-e", "job:*")
+        directory = home.start("night", "-a", "-k", rules(), "--kernel-source",
+                               source, "-e", "job:*")
         door = home.json("status", "night")["mark"]
+        check_equal(door.startswith("/dev/sonde-mark"), source == "modules", door)
         with open(door, "w", encoding="utf-8") as file:
             file.write("job:begin\n")
         home.ok("mark", "-s", "night", *VALUES)
@@ -164,20 +193,20 @@ def a_session_without_programs_has_marks_in_the_kernels_trace():
 @tracefs_test
 def a_rule_asks_for_the_door_or_wants_none():
     write = "echo job:done > ${SONDE_MARK:-/dev/null}"
-    for rules in ("mark", "sched:sched_process_exec,mark", "sched:*,mark:line"):
-        done = record_kernel("sh", "-c", write, k=rules)
-        check_equal(pairs(done.trace()), [("job:done", {})], rules)
+    for wanted in ("mark", "sched:sched_process_exec,mark", "sched:*,mark:line"):
+        done = record_kernel("sh", "-c", write, k=wanted)
+        check_equal(pairs(done.trace()), [("job:done", {})], wanted)
     done = record_kernel("sh", "-c", write, k=f"{RARE},!mark", source="tracefs")
     check_equal(pairs(done.trace()), [], "without")
     done = record_kernel("true", k="mark if n > 1", status=2)
     check("no event that is recorded has 'n'" in done.err, done.err)
 
 
-@tracefs_test
+@door_test
 def each_chunk_describes_its_marks():
     with Home() as home:
-        directory = home.start("night", "-a", "-k", RARE, "--kernel-source",
-                               "tracefs", "--rotate", "1h")
+        directory = home.start("night", "-a", "-k", rules(), "--kernel-source",
+                               source, "--rotate", "1h")
         home.ok("mark", "-s", "night", "first", "n=1")
         chunk = home.json("rotate", "night")["directory"]
         home.ok("mark", "-s", "night", "first", "n=2")
@@ -189,11 +218,11 @@ def each_chunk_describes_its_marks():
                     [("mark:first", {"n": 2}), ("mark:second", {})], "behind")
 
 
-@tracefs_test
+@door_test
 def a_flight_recorder_has_marks_in_its_snapshots():
     with Home() as home:
-        directory = home.start("guard", "-a", "-k", RARE, "--kernel-source",
-                               "tracefs", "--mode", "overwrite")
+        directory = home.start("guard", "-a", "-k", rules(), "--kernel-source",
+                               source, "--mode", "overwrite")
         home.ok("mark", "-s", "guard", "first", "n=1")
         taken = home.json("snapshot", "guard")["directory"]
         home.ok("mark", "-s", "guard", "second")

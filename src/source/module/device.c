@@ -34,6 +34,11 @@ static int linux_ioctl(int fd, unsigned long request, void *argument)
 	return rc < 0 ? -errno : rc;
 }
 
+static bool linux_may_write(const char *path)
+{
+	return !faccessat(AT_FDCWD, path, W_OK, AT_EACCESS);
+}
+
 static unsigned char *linux_map(int fd, size_t size, int *ret_error)
 {
 	void *at = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
@@ -58,6 +63,7 @@ static void linux_close(int fd)
 const struct module_system module_system_linux = {
 	.open = linux_open,
 	.ioctl = linux_ioctl,
+	.may_write = linux_may_write,
 	.map = linux_map,
 	.unmap = linux_unmap,
 	.close = linux_close,
@@ -123,6 +129,7 @@ int module_device_open(struct module_device *device,
 		.device = -1,
 		.session = -1,
 		.channel = -1,
+		.lines = -1,
 		.info.size = sizeof(device->info),
 	};
 	rc = system->open(SONDE_KMOD_DEVICE);
@@ -144,6 +151,7 @@ static void device_close_one(const struct module_system *system, int *fd)
 
 void module_device_close(struct module_device *device)
 {
+	device_close_one(device->system, &device->lines);
 	device_close_one(device->system, &device->channel);
 	device_close_one(device->system, &device->session);
 	device_close_one(device->system, &device->device);
@@ -168,10 +176,10 @@ static int device_check_clock(const struct sonde_kmod_info *info,
 	return 0;
 }
 
-static int make_channel(struct module_device *device,
-			const struct sonde_source_config *config,
-			const struct module_geometry *geometry,
-			struct sonde_source_error *error)
+/* A descriptor, or -errno. */
+static int ask_channel(const struct module_device *device,
+		       const struct sonde_source_config *config,
+		       const struct module_geometry *geometry)
 {
 	struct sonde_kmod_channel channel = {
 		.size = sizeof(channel),
@@ -182,8 +190,17 @@ static int make_channel(struct module_device *device,
 				 SONDE_KMOD_CLOCK_CPU :
 				 SONDE_KMOD_CLOCK_MONOTONIC,
 	};
-	int rc = device->system->ioctl(device->session, SONDE_KMOD_CHANNEL,
-				       &channel);
+
+	return device->system->ioctl(device->session, SONDE_KMOD_CHANNEL,
+				     &channel);
+}
+
+static int make_channel(struct module_device *device,
+			const struct sonde_source_config *config,
+			const struct module_geometry *geometry,
+			struct sonde_source_error *error)
+{
+	int rc = ask_channel(device, config, geometry);
 
 	if (rc == -ENOMEM)
 		return sonde_source_fail(
@@ -223,6 +240,28 @@ int module_device_session(struct module_device *device,
 					 strerrordesc_np(-rc));
 	device->session = rc;
 	return make_channel(device, config, geometry, error);
+}
+
+int module_device_lines(struct module_device *device,
+			const struct sonde_source_config *config,
+			const struct module_geometry *geometry, uint32_t id,
+			uint32_t *ret_door)
+{
+	struct sonde_kmod_door door = { .size = sizeof(door), .id = id };
+	int rc = ask_channel(device, config, geometry);
+
+	if (rc < 0)
+		return rc;
+	device->lines = rc;
+	rc = device->system->ioctl(device->lines, SONDE_KMOD_DOOR, &door);
+	if (rc >= (int)SONDE_KMOD_DOORS)
+		rc = -EPROTO;
+	if (rc < 0) {
+		device_close_one(device->system, &device->lines);
+		return rc;
+	}
+	*ret_door = (uint32_t)rc;
+	return 0;
 }
 
 int module_device_add(const struct module_device *device,

@@ -28,6 +28,8 @@
 struct module_system {
 	int (*open)(const char *path);
 	int (*ioctl)(int fd, unsigned long request, void *argument);
+	/* Whether this process may write to that file. */
+	bool (*may_write)(const char *path);
 	/* Read-only and shared; MAP_FAILED is NULL, with -errno in *ret_error.
 	 */
 	unsigned char *(*map)(int fd, size_t size, int *ret_error);
@@ -51,6 +53,7 @@ struct module_device {
 	int device;
 	int session;
 	int channel;
+	int lines; /* a channel, that has a door */
 	struct sonde_kmod_info info;
 };
 
@@ -65,6 +68,13 @@ int module_device_session(struct module_device *device,
 			  const struct sonde_source_config *config,
 			  const struct module_geometry *geometry,
 			  struct sonde_source_error *error);
+
+/* A channel of the session for lines alone, as record `id`, and the number of its
+ * door. 0; or -errno, and there is none. */
+int module_device_lines(struct module_device *device,
+			const struct sonde_source_config *config,
+			const struct module_geometry *geometry, uint32_t id,
+			uint32_t *ret_door);
 
 /* An event for the channel. 0 or what the kernel said: -errno. */
 int module_device_add(const struct module_device *device,

@@ -7,6 +7,7 @@
  *	geometry.c	how much memory a ring has
  *	device.c	the device: session, channel, events
  *	stream.c	a CPU's ring, read
+ *	marks.c		lines that programs write
  *
  * Open: the device -> what is selected -> a session and its channel, with all
  * memory -> a stream and a mapping for every possible CPU -> the events, which
@@ -29,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/module/marks.h"
 #include "source/module/stream.h"
 
 struct module_source {
@@ -41,6 +43,8 @@ struct module_source {
 	struct module_geometry geometry;
 	struct module_stream *streams;
 	uint32_t nr_streams;
+	struct module_marks marks; /* their streams follow */
+	bool wants_door;
 	bool is_started;
 };
 
@@ -92,7 +96,8 @@ static int module_open_streams(struct module_source *source,
 	while (!rc && source->nr_streams < nr) {
 		uint32_t cpu = source->nr_streams++;
 
-		rc = module_stream_open(&source->streams[cpu], &source->device,
+		rc = module_stream_open(&source->streams[cpu], source->system,
+					source->device.channel,
 					&source->geometry, cpu,
 					source->config.mode == SONDE_OVERWRITE);
 	}
@@ -153,7 +158,7 @@ static int add_events(struct module_source *source,
 {
 	uint32_t nr_left_out = 0;
 
-	source->left_out = calloc(source->events.nr, sizeof(bool));
+	source->left_out = calloc(source->events.nr + 1u, sizeof(bool));
 	if (!source->left_out)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < source->events.nr; i++) {
@@ -167,7 +172,28 @@ static int add_events(struct module_source *source,
 	}
 	if (nr_left_out)
 		source->config.rules->has_left = true;
-	return nr_left_out == source->events.nr ? -ENODATA : 0;
+	return nr_left_out == source->events.nr && !source->marks.table ?
+		       -ENODATA :
+		       0;
+}
+
+/* Where the module has none, tracefs has. */
+static void module_open_door(struct module_source *source)
+{
+	int rc;
+
+	if (!source->wants_door)
+		return;
+	rc = module_marks_plan(&source->marks, &source->config,
+			       source->device.info.nr_cpus);
+	if (!rc)
+		rc = module_marks_open(
+			&source->marks, &source->device, &source->config,
+			SONDE_SOURCE_FIRST_ID + source->events.nr);
+	if (!rc)
+		return;
+	module_marks_close(&source->marks);
+	source->config.rules->has_left = true;
 }
 
 static int module_set_up(struct module_source *source,
@@ -182,14 +208,19 @@ static int module_set_up(struct module_source *source,
 	/* Texts are cut so that a record fits into a sub-buffer. */
 	source->config.subbuf_bytes = source->geometry.subbuf_bytes;
 	rc = source->system->select(&source->config, &source->events, error);
+	if (rc == -ENODATA && source->wants_door) {
+		error->text[0] = '\0'; /* the door is enough */
+		rc = 0;
+	}
 	if (!rc)
 		rc = module_device_session(&source->device, &source->config,
 					   &source->geometry, error);
 	if (!rc)
 		rc = module_open_streams(source, error);
-	if (!rc)
-		rc = add_events(source, error);
-	return rc;
+	if (rc)
+		return rc;
+	module_open_door(source);
+	return add_events(source, error);
 }
 
 static void module_close(struct sonde_source *base)
@@ -200,6 +231,7 @@ static void module_close(struct sonde_source *base)
 		return;
 	for (uint32_t i = 0; i < source->nr_streams; i++)
 		module_stream_close(&source->streams[i]);
+	module_marks_close(&source->marks);
 	module_device_close(&source->device);
 	source->system->release(&source->events);
 	free(source->streams);
@@ -220,6 +252,7 @@ int module_source_open(const struct module_system *system,
 	source->base.ops = &sonde_source_modules;
 	source->system = system;
 	source->config = *config;
+	source->wants_door = sonde_source_wants_door(config);
 	rc = module_set_up(source, error);
 	if (!rc) {
 		*ret_source = &source->base;
@@ -295,6 +328,9 @@ static bool module_has(const struct sonde_source *base, const char *group,
 {
 	const struct module_source *source = module_source_of_const(base);
 
+	if (source->marks.table && !strcmp(group, SONDE_MARK_PROVIDER) &&
+	    !strcmp(name, SONDE_MARK_LINE))
+		return true;
 	for (uint32_t i = 0; i < source->events.nr; i++)
 		if (source->left_out[i] &&
 		    !strcmp(source->events.list[i].group, group) &&
@@ -303,63 +339,112 @@ static bool module_has(const struct sonde_source *base, const char *group,
 	return source->system->has(&source->events, group, name);
 }
 
+static int module_describe(struct sonde_source *base,
+			   struct sonde_source_known *known)
+{
+	return module_marks_describe(&source_of(base)->marks, known);
+}
+
+static const char *module_door(const struct sonde_source *base)
+{
+	const struct module_marks *marks = &module_source_of_const(base)->marks;
+
+	return marks->table ? marks->door : NULL;
+}
+
 /* ---- streams ---- */
+
+/* In the ring: an event stream's, or behind those, one of lines. */
+static struct module_stream *raw_stream_at(struct sonde_source *base,
+					   uint32_t index)
+{
+	struct module_source *source = source_of(base);
+
+	return index < source->nr_streams ?
+		       &source->streams[index] :
+		       &source->marks.streams[index - source->nr_streams].raw;
+}
 
 static uint32_t module_nr_streams(const struct sonde_source *base)
 {
-	return module_source_of_const(base)->nr_streams;
+	const struct module_source *source = module_source_of_const(base);
+
+	return source->nr_streams + source->marks.nr_streams;
 }
 
 static void module_stream(const struct sonde_source *base, uint32_t index,
 			  struct sonde_source_stream *ret_stream)
 {
-	(void)base;
-	ret_stream->cpu = index;
-	(void)snprintf(ret_stream->name, sizeof(ret_stream->name), "cpu%u",
-		       index);
+	uint32_t nr = module_source_of_const(base)->nr_streams;
+
+	ret_stream->cpu = index % nr;
+	(void)snprintf(ret_stream->name, sizeof(ret_stream->name), "cpu%u%s",
+		       index % nr, index < nr ? "" : "_marks");
 }
 
 static int module_peek(struct sonde_source *base, uint32_t index,
 		       struct sonde_ring_chunk *ret_chunk)
 {
-	return module_stream_peek(&source_of(base)->streams[index], ret_chunk);
+	struct module_source *source = source_of(base);
+	uint32_t nr = source->nr_streams;
+
+	return index < nr ?
+		       module_stream_peek(&source->streams[index], ret_chunk) :
+		       module_marks_peek(&source->marks, index - nr, ret_chunk);
 }
 
 static void module_advance(struct sonde_source *base, uint32_t index,
 			   const struct sonde_ring_chunk *chunk)
 {
-	(void)chunk; /* the stream has it */
-	module_stream_advance(&source_of(base)->streams[index]);
+	struct module_source *source = source_of(base);
+	uint32_t nr = source->nr_streams;
+
+	if (index < nr)
+		module_stream_advance(&source->streams[index]);
+	else
+		module_marks_advance(&source->marks, index - nr, chunk);
 }
 
 static int module_rewind(struct sonde_source *base, uint32_t index)
 {
-	return module_stream_rewind(&source_of(base)->streams[index]);
+	return module_stream_rewind(raw_stream_at(base, index));
 }
 
 static void module_part(struct sonde_source *base, uint32_t index)
 {
-	module_stream_part(&source_of(base)->streams[index]);
+	module_stream_part(raw_stream_at(base, index));
 }
 
 static bool module_is_parted(const struct sonde_source *base, uint32_t index)
 {
-	return !module_source_of_const(base)->streams[index].has_begun;
+	const struct module_source *source = module_source_of_const(base);
+	uint32_t nr = source->nr_streams;
+
+	return index < nr ? !source->streams[index].has_begun :
+			    !source->marks.streams[index - nr].raw.has_begun;
 }
 
 static uint64_t module_capacity(const struct sonde_source *base, uint32_t index)
 {
+	const struct module_source *source = module_source_of_const(base);
 	const struct module_geometry *geometry =
-		&module_source_of_const(base)->geometry;
+		index < source->nr_streams ? &source->geometry :
+					     &source->marks.geometry;
 
-	(void)index;
 	return (uint64_t)geometry->nr_subbufs * geometry->subbuf_bytes;
 }
 
+/* How many of the lines are wanted, only reading tells. */
 static void module_counts(struct sonde_source *base, uint32_t index,
 			  struct sonde_source_counts *ret_counts)
 {
-	module_stream_counts(&source_of(base)->streams[index], ret_counts);
+	struct module_source *source = source_of(base);
+	uint32_t nr = source->nr_streams;
+
+	if (index < nr)
+		module_stream_counts(&source->streams[index], ret_counts);
+	else
+		module_marks_counts(&source->marks, index - nr, ret_counts);
 }
 
 const struct sonde_source_ops sonde_source_modules = {
@@ -368,7 +453,9 @@ const struct sonde_source_ops sonde_source_modules = {
 	.open = module_open,
 	.nr_events = module_nr_events,
 	.event = module_event,
+	.describe = module_describe,
 	.has = module_has,
+	.door = module_door,
 	.nr_streams = module_nr_streams,
 	.stream = module_stream,
 	.start = module_start,

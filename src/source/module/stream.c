@@ -15,7 +15,7 @@
 #define RECORD_MIN (SONDE_HEAD_LARGE + 4u)
 
 int module_stream_open(struct module_stream *stream,
-		       const struct module_device *device,
+		       const struct module_system *system, int channel,
 		       const struct module_geometry *geometry, uint32_t cpu,
 		       bool is_overwriting)
 {
@@ -23,11 +23,10 @@ int module_stream_open(struct module_stream *stream,
 		.size = sizeof(request),
 		.cpu = cpu,
 	};
-	int rc = device->system->ioctl(device->channel, SONDE_KMOD_STREAM,
-				       &request);
+	int rc = system->ioctl(channel, SONDE_KMOD_STREAM, &request);
 
 	*stream = (struct module_stream){
-		.system = device->system,
+		.system = system,
 		.fd = rc < 0 ? -1 : rc,
 		.map_bytes = module_geometry_map_bytes(geometry),
 		.subbuf_bytes = geometry->subbuf_bytes,

@@ -52,7 +52,7 @@ struct module_stream {
 
 /* *stream is for module_stream_close() in any case. */
 int module_stream_open(struct module_stream *stream,
-		       const struct module_device *device,
+		       const struct module_system *system, int channel,
 		       const struct module_geometry *geometry, uint32_t cpu,
 		       bool is_overwriting);
 void module_stream_close(struct module_stream *stream);

@@ -215,8 +215,7 @@ static void look_for_door(struct tracefs *tracefs)
 
 	if (!config->marks)
 		return;
-	tracefs->wants_door = sonde_source_selected(config, SONDE_MARK_PROVIDER,
-						    SONDE_MARK_LINE, NULL);
+	tracefs->wants_door = sonde_source_wants_door(config);
 	tracefs->shuns_door =
 		!tracefs->wants_door &&
 		sonde_source_rules_mention(config->rules, SONDE_MARK_PROVIDER,

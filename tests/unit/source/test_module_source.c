@@ -16,10 +16,12 @@
 
 #include "base/port.h"
 #include "ring/layout.h"
+#include "source/marks/table.h"
 #include "source/module/geometry.h"
 #include "source/module/source.h"
 #include "source/module/stream.h"
 #include "types/build.h"
+#include "types/desc.h"
 
 #define MIB 0x100000ull
 
@@ -103,7 +105,9 @@ enum {
 	DEVICE = 10,
 	SESSION,
 	CHANNEL,
-	STREAM
+	STREAM,
+	LINES = STREAM + 10,
+	LINES_STREAM
 };
 
 #define NR_CPUS     2u
@@ -111,6 +115,7 @@ enum {
 #define NR_SUBBUFS  4u
 #define SCRIPT_MAX  16u
 #define REQUESTS    19u
+#define DOOR_NUMBER 5
 #define NR(request) _IOC_NR(SONDE_KMOD_##request)
 #define NR_SELECTED 3u
 
@@ -120,6 +125,8 @@ static struct {
 	int fails[REQUESTS]; /* by a request's number: its result */
 	int map_rc;
 	const char *refuse; /* the event of this name */
+	bool is_shut;       /* the door, to this user */
+	int door;
 	int refuse_rc;
 	int select_rc;
 	bool by_glob;
@@ -128,7 +135,11 @@ static struct {
 	uint32_t nr_maps;
 	uint32_t nr_requests[REQUESTS];
 	struct sonde_kmod_session session;
-	struct sonde_kmod_channel channel;
+	bool has_channel;
+	struct sonde_kmod_channel channel; /* the first */
+	struct sonde_kmod_channel lines_channel;
+	struct sonde_kmod_door asked_door;
+	char tried[40]; /* the path */
 	struct sonde_kmod_scope scope;
 	struct sonde_kmod_event events[NR_SELECTED];
 	uint32_t started_with; /* events */
@@ -140,6 +151,12 @@ static struct {
 	struct sonde_kmod_counts counts;
 	struct sonde_kmod_missed missed;
 	unsigned char memory[(NR_SUBBUFS + 1) * SUBBUF];
+	/* the same of its lines */
+	struct sonde_kmod_chunk pieces[SCRIPT_MAX];
+	uint32_t nr_pieces;
+	uint32_t at_piece;
+	uint32_t nr_line_requests[REQUESTS];
+	unsigned char lines[(NR_SUBBUFS + 1) * SUBBUF];
 } fake;
 
 static void reset(void)
@@ -182,8 +199,32 @@ static int add_event(const struct sonde_kmod_event *event)
 	return 0;
 }
 
+static int line_ioctl(int fd, uint32_t nr, void *argument)
+{
+	fake.nr_line_requests[nr]++;
+	switch (nr) {
+	case NR(GET):
+		if (fd != LINES_STREAM || fake.at_piece == fake.nr_pieces)
+			return 0;
+		memcpy(argument, &fake.pieces[fake.at_piece],
+		       sizeof(fake.pieces[0]));
+		return 1;
+	case NR(PUT):
+		fake.at_piece++;
+		return 0;
+	case NR(STREAM_COUNTS):
+		memcpy(argument, &fake.counts, sizeof(fake.counts));
+		return 0;
+	default:
+		assert_int_equal(nr, NR(FLUSH));
+		return 0;
+	}
+}
+
 static int stream_ioctl(int fd, uint32_t nr, void *argument)
 {
+	if (fd >= LINES_STREAM)
+		return line_ioctl(fd, nr, argument);
 	switch (nr) {
 	case NR(GET):
 		if (fd != STREAM || fake.at == fake.nr_script)
@@ -216,7 +257,13 @@ static int session_ioctl(uint32_t nr, void *argument)
 		take(&fake.scope, argument, sizeof(fake.scope));
 		return 0;
 	case NR(CHANNEL):
+		if (fake.has_channel) {
+			take(&fake.lines_channel, argument,
+			     sizeof(fake.lines_channel));
+			return new_fd(LINES);
+		}
 		take(&fake.channel, argument, sizeof(fake.channel));
+		fake.has_channel = true;
 		return new_fd(CHANNEL);
 	case NR(START):
 		fake.started_with = fake.nr_requests[NR(EVENT)];
@@ -252,34 +299,53 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 		return session_ioctl(nr, argument);
 	if (fd == CHANNEL && nr == NR(EVENT))
 		return add_event(argument);
+	if (fd == LINES && nr == NR(DOOR)) {
+		take(&fake.asked_door, argument, sizeof(fake.asked_door));
+		return fake.door;
+	}
+	if (fd == LINES)
+		return new_fd(LINES_STREAM +
+			      (int)((struct sonde_kmod_stream *)argument)->cpu);
 	if (fd == CHANNEL)
 		return new_fd(STREAM +
 			      (int)((struct sonde_kmod_stream *)argument)->cpu);
 	return stream_ioctl(fd, nr, argument);
 }
 
+static bool fake_may_write(const char *path)
+{
+	(void)snprintf(fake.tried, sizeof(fake.tried), "%s", path);
+	return !fake.is_shut;
+}
+
 static unsigned char *fake_map(int fd, size_t size, int *ret_error)
 {
-	(void)fd;
 	if (fake.map_rc) {
 		*ret_error = fake.map_rc;
 		return NULL;
 	}
-	assert_int_equal(size, sizeof(fake.memory));
 	fake.nr_maps++;
+	if (fd >= LINES_STREAM) {
+		assert_int_equal(size, sizeof(fake.lines));
+		return fake.lines;
+	}
+	/* Beside lines it is larger, and isn't read. */
+	if (!fake.door)
+		assert_int_equal(size, sizeof(fake.memory));
 	return fake.memory;
 }
 
 static void fake_unmap(unsigned char *at, size_t size)
 {
-	assert_ptr_equal(at, fake.memory);
-	assert_int_equal(size, sizeof(fake.memory));
+	assert_true(at == fake.memory || at == fake.lines);
+	assert_true(size >= sizeof(fake.memory));
 	fake.nr_maps--;
 }
 
 static void fake_close(int fd)
 {
-	assert_in_range(fd, DEVICE, STREAM + NR_CPUS - 1);
+	assert_in_range(fd, DEVICE, LINES_STREAM + NR_CPUS - 1);
+	fake.has_channel &= fd != CHANNEL;
 	fake.nr_fds--;
 }
 
@@ -328,6 +394,7 @@ static void fake_release(struct module_events *events)
 static const struct module_system fake_system = {
 	.open = fake_open,
 	.ioctl = fake_ioctl,
+	.may_write = fake_may_write,
 	.map = fake_map,
 	.unmap = fake_unmap,
 	.close = fake_close,
@@ -881,6 +948,260 @@ static void a_device_that_fails_is_given_up(void **state)
 	close_all(source);
 }
 
+/* ---- lines ---- */
+
+static struct sonde_source_rules rules;
+
+/* A recording that asks for a door, and has number DOOR_NUMBER. */
+static struct sonde_source_config
+with_marks(const struct sonde_source_marks *marks)
+{
+	struct sonde_source_config config = plain;
+	char error[200];
+
+	reset();
+	fake.door = DOOR_NUMBER;
+	sonde_source_rules_fini(&rules);
+	assert_int_equal(sonde_source_rules_add(&rules, "mark", error,
+						sizeof(error)),
+			 0);
+	config.rules = &rules;
+	config.marks = marks;
+	config.memory_bytes = 16ull * NR_CPUS * NR_SUBBUFS * SUBBUF;
+	return config;
+}
+
+/* A record of the ring's, as the kernel writes it; what follows it. */
+static unsigned char *put_line(unsigned char *at, uint32_t time,
+			       const char *text)
+{
+	uint32_t bytes = (uint32_t)strlen(text), tid = 321;
+	uint16_t id = fake.asked_door.id ? (uint16_t)fake.asked_door.id : 1;
+
+	memcpy(at, &id, 2);
+	memcpy(at + 2, &time, 4);
+	memcpy(at + 6, &tid, 4);
+	memcpy(at + 10, &bytes, 4);
+	memcpy(at + 14, text, bytes);
+	return at + 14 + bytes;
+}
+
+static void put_piece(struct sonde_kmod_chunk piece)
+{
+	assert_true(fake.nr_pieces < SCRIPT_MAX);
+	fake.pieces[fake.nr_pieces++] = piece;
+}
+
+static const struct sonde_source_marks all_marks = { .wants = NULL };
+
+static void a_door_is_a_channel_of_its_own(void **state)
+{
+	struct sonde_source_config config = with_marks(&all_marks);
+	struct sonde_source_stream stream;
+	struct sonde_source *source = open_with(&config);
+
+	(void)state;
+	assert_string_equal(source->ops->door(source), "/dev/sonde-mark5");
+	assert_string_equal(fake.tried, "/dev/sonde-mark5");
+	assert_int_equal(fake.lines_channel.subbuf_bytes, SUBBUF);
+	assert_int_equal(fake.lines_channel.nr_subbufs, NR_SUBBUFS);
+	assert_int_equal(source->ops->nr_streams(source), 2 * NR_CPUS);
+	source->ops->stream(source, NR_CPUS + 1, &stream);
+	assert_int_equal(stream.cpu, 1);
+	assert_string_equal(stream.name, "cpu1_marks");
+	assert_int_equal(source->ops->capacity(source, NR_CPUS),
+			 NR_SUBBUFS * SUBBUF);
+	assert_true(source->ops->has(source, "mark", "line"));
+	close_all(source);
+}
+
+static void a_door_alone_is_enough(void **state)
+{
+	struct sonde_source_config config = with_marks(&all_marks);
+	struct sonde_source *source;
+
+	(void)state;
+	fake.select_rc = -ENODATA;
+	source = open_with(&config);
+	assert_int_equal(source->ops->nr_events(source), 0);
+	assert_non_null(source->ops->door(source));
+	close_all(source);
+}
+
+/* By whatever it is: none is left, it is shut, there is no memory. */
+static void without_a_door_marks_are_left_to_others(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct sonde_source_config config = with_marks(&all_marks);
+		struct sonde_source *source;
+
+		if (i == 0)
+			fake.fails[NR(DOOR)] = -ENOSPC;
+		else if (i == 1)
+			fake.is_shut = true;
+		else if (i == 2)
+			fake.door = SONDE_KMOD_DOORS;
+		else
+			config.memory_bytes = plain.memory_bytes;
+		source = open_with(&config);
+		assert_null(source->ops->door(source));
+		assert_int_equal(source->ops->nr_streams(source), NR_CPUS);
+		assert_false(source->ops->has(source, "mark", "line"));
+		assert_true(rules.has_left);
+		close_all(source);
+	}
+}
+
+static int add_kind(void *ctx, uint32_t id, const struct sonde_desc *desc)
+{
+	char *kinds = ctx;
+
+	(void)snprintf(kinds + strlen(kinds), 100 - strlen(kinds), "%u %s;",
+		       (unsigned int)id, sonde_desc_name(desc));
+	return 0;
+}
+
+static void lines_become_events_piece_by_piece(void **state)
+{
+	struct sonde_source_config config = with_marks(&all_marks);
+	struct sonde_source *source = open_with(&config);
+	char kinds[100] = "";
+	struct sonde_source_known known = { .add = add_kind, .ctx = kinds };
+	struct sonde_source_counts counts;
+	struct sonde_ring_chunk chunk;
+	unsigned char *begin = fake.lines + SUBBUF;
+	unsigned char *at = put_line(begin, 1000, "job:done code=7\n");
+	uint64_t code;
+	uint16_t id;
+	uint32_t tid;
+
+	(void)state;
+	put_piece((struct sonde_kmod_chunk){ .offset = SUBBUF,
+					     .bytes = (uint32_t)(at - begin),
+					     .first = 1,
+					     .seq = 5,
+					     .ts_begin = 1000,
+					     .events = 1 });
+	begin = at;
+	at = put_line(put_line(at, 1500, "what \"is"), 1600, "job:done code=8");
+	put_piece((struct sonde_kmod_chunk){
+		.offset = (uint64_t)(begin - fake.lines),
+		.bytes = (uint32_t)(at - begin),
+		.closed = 1,
+		.seq = 5,
+		.ts_begin = 1000,
+		.ts_end = 2000,
+		.events = 2,
+		.discarded = 3 });
+	for (int i = 0; i < 2; i++) { /* as often as one likes */
+		assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk), 1);
+		assert_true(chunk.first && !chunk.closed);
+		assert_int_equal(chunk.size, 18);
+		assert_int_equal(chunk.events, 1);
+	}
+	memcpy(&id, chunk.data, 2);
+	memcpy(&tid, chunk.data + 6, 4);
+	memcpy(&code, chunk.data + 10, 8);
+	assert_int_equal(id, SONDE_SOURCE_FIRST_ID + NR_SELECTED);
+	assert_int_equal(tid, 321);
+	assert_int_equal(code, 7);
+	source->ops->advance(source, NR_CPUS, &chunk);
+	assert_false(source->ops->is_parted(source, NR_CPUS));
+	assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk), 1);
+	assert_true(!chunk.first && chunk.closed);
+	assert_int_equal(chunk.events_before, 0);
+	assert_int_equal(chunk.events, 3);
+	assert_int_equal(chunk.discarded, 3);
+	assert_int_equal(chunk.size, 10 + sizeof("what \"is") + 18);
+	assert_string_equal((const char *)chunk.data + 10, "what \"is");
+	source->ops->advance(source, NR_CPUS, &chunk);
+	assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk), 0);
+	assert_int_equal(source->ops->describe(source, &known), 0);
+	assert_string_equal(kinds, "4 job:done;5 mark:line;");
+	source->ops->counts(source, NR_CPUS, &counts);
+	assert_int_equal(counts.delivered, 3);
+	close_all(source);
+}
+
+static bool wants_eight(void *ctx, const struct sonde_marks_taken *taken,
+			uint32_t tid, uint32_t cpu)
+{
+	(void)ctx, (void)tid, (void)cpu;
+	return taken->mark->nr && taken->mark->fields[0].number == 8;
+}
+
+/* The first sub-buffer has nothing that is wanted; in the next, it comes late. */
+static void what_is_not_wanted_makes_no_packet(void **state)
+{
+	static const struct sonde_source_marks eight = { .wants = wants_eight };
+	struct sonde_source_config config = with_marks(&eight);
+	struct sonde_source *source = open_with(&config);
+	struct sonde_source_counts counts;
+	struct sonde_ring_chunk chunk;
+	unsigned char *at = put_line(fake.lines, 1000, "job code=7");
+	struct sonde_kmod_chunk piece = { .bytes = (uint32_t)(at - fake.lines),
+					  .first = 1,
+					  .closed = 1,
+					  .seq = 1,
+					  .ts_begin = 1000,
+					  .ts_end = 2000,
+					  .events = 1 };
+
+	(void)state;
+	put_piece(piece);
+	piece.offset = SUBBUF;
+	piece.seq = 2;
+	piece.ts_begin = 2000;
+	piece.closed = 0;
+	piece.ts_end = 0;
+	put_piece(piece);
+	at = put_line(fake.lines + SUBBUF, 2000, "job code=7");
+	assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk), 0);
+	assert_int_equal(fake.at_piece, 1); /* and the second isn't taken */
+	at = put_line(at, 2001, "job code=8");
+	fake.pieces[1].bytes = (uint32_t)(at - fake.lines - SUBBUF);
+	fake.pieces[1].events = 2;
+	assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk), 1);
+	assert_true(chunk.first);
+	assert_int_equal(chunk.size, 18);
+	assert_int_equal(chunk.events_before, 0);
+	assert_int_equal(chunk.events, 1);
+	source->ops->advance(source, NR_CPUS, &chunk);
+	source->ops->counts(source, NR_CPUS, &counts);
+	assert_int_equal(counts.delivered, 1);
+	close_all(source);
+}
+
+/* By one wrong thing each: the kernel's word isn't taken for its bytes. */
+static void lines_that_are_none_end_their_stream(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct sonde_source_config config = with_marks(&all_marks);
+		struct sonde_source *source = open_with(&config);
+		unsigned char *end = put_line(fake.lines, 1000, "job code=7");
+		uint32_t bytes = (uint32_t)(end - fake.lines);
+		struct sonde_ring_chunk chunk;
+
+		if (i == 0)
+			bytes--; /* it ends too early */
+		else if (i == 1)
+			fake.lines[0] = 2; /* of another id */
+		else if (i == 2)
+			memset(fake.lines + 10, 0xff, 4); /* of that size */
+		else
+			bytes = 12; /* no size at all */
+		put_piece((struct sonde_kmod_chunk){ .bytes = bytes,
+						     .first = 1,
+						     .ts_begin = 1000,
+						     .events = 1 });
+		assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk),
+				 -EPROTO);
+		close_all(source);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -913,6 +1234,12 @@ int main(void)
 			chunks_that_do_not_follow_one_another_are_given_up),
 		cmocka_unit_test(what_is_damaged_is_left_out_of_a_stream),
 		cmocka_unit_test(a_device_that_fails_is_given_up),
+		cmocka_unit_test(a_door_is_a_channel_of_its_own),
+		cmocka_unit_test(a_door_alone_is_enough),
+		cmocka_unit_test(without_a_door_marks_are_left_to_others),
+		cmocka_unit_test(lines_become_events_piece_by_piece),
+		cmocka_unit_test(what_is_not_wanted_makes_no_packet),
+		cmocka_unit_test(lines_that_are_none_end_their_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
