@@ -7,13 +7,9 @@
  * it was heard, so who is silent isn't there, or busy.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/host.h"
@@ -51,49 +47,6 @@ static const struct sonde_option options[] = {
 };
 /* clang-format on */
 
-/* ---- the policy ---- */
-
-static int complain_of_policy(const char *path, const char *why)
-{
-	sonde_complain("host: --policy %.400s: %s", path, why);
-	return SONDE_EXIT_USAGE;
-}
-
-/* Whether nobody else can write it: NULL, or why not. */
-static const char *policy_file_error(int fd)
-{
-	struct stat stat;
-
-	if (fd < 0 || fstat(fd, &stat))
-		return strerrordesc_np(errno);
-	if (!S_ISREG(stat.st_mode))
-		return "it is no file";
-	if (stat.st_uid != geteuid() && stat.st_uid)
-		return "it is neither yours nor root's";
-	return stat.st_mode & (S_IWGRP | S_IWOTH) ?
-		       "others may write it: chmod go-w" :
-		       NULL;
-}
-
-/* 0, or an exit status. */
-static int read_policy(const char *path, struct sonde_fleet_policy *ret_policy)
-{
-	static char text[SONDE_FLEET_POLICY_MAX];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	const char *why = policy_file_error(fd);
-	ssize_t n = why ? 0 : read(fd, text, sizeof(text));
-	char error[300];
-
-	if (n < 0)
-		why = strerrordesc_np(errno);
-	if (!why && sonde_fleet_policy_parse(text, (size_t)n, ret_policy, error,
-					     sizeof(error)))
-		why = error;
-	if (fd >= 0)
-		(void)close(fd);
-	return why ? complain_of_policy(path, why) : 0;
-}
-
 /* ---- orders ---- */
 
 static int answer_order(struct sonde_net *net,
@@ -115,8 +68,7 @@ static int answer_order(struct sonde_net *net,
 }
 
 static int host_listen(struct sonde_net *net,
-		       const struct sonde_command_host_config *config,
-		       bool quiet)
+		       struct sonde_command_host_config *config, bool quiet)
 {
 	static struct sonde_fleet_order order;
 	struct sonde_net_heard_word word;
@@ -125,6 +77,7 @@ static int host_listen(struct sonde_net *net,
 	while ((n = sonde_net_work_called(net, LISTEN_MS, &word)) >= 0) {
 		if (sonde_watch_progress(0, 0))
 			return -EINTR;
+		sonde_command_host_policy_renew(&config->policy, quiet);
 		if (!n)
 			continue;
 		if (sonde_fleet_order_parse(word.bytes, word.size, &order)) {
@@ -147,8 +100,7 @@ static int host_listen(struct sonde_net *net,
 }
 
 static int host_serve(const char *from,
-		      const struct sonde_command_host_config *config,
-		      bool quiet)
+		      struct sonde_command_host_config *config, bool quiet)
 {
 	struct sonde_net_error error = { .text = "no memory" };
 	struct sonde_net *net;
@@ -200,7 +152,7 @@ static int host_run(int argc, char **argv)
 		sonde_complain("host: %s", lacks);
 		return SONDE_EXIT_USAGE;
 	}
-	status = read_policy(words.policy, &config.policy);
+	status = sonde_command_host_policy_begin(&config.policy, words.policy);
 	if (status)
 		return status;
 	config.name = words.name ? words.name : system.nodename;

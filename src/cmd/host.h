@@ -7,15 +7,14 @@
 
 #include <stdbool.h>
 
-#include "fleet/policy.h"
+#include "cmd/host_policy.h"
 #include "fleet/words.h"
 
 struct sonde_command_host_config {
 	const char *name; /* the machine's */
 	const char *out;  /* where traces are put */
-	const char
-		*from; /* where snapshots are shipped to; NULL: they aren't */
-	struct sonde_fleet_policy policy;
+	const char *from; /* where snapshots are shipped; NULL: they aren't */
+	struct sonde_command_host_policy policy;
 };
 
 /*

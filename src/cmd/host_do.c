@@ -230,7 +230,7 @@ static void make_answer_of(const struct sonde_command_host_config *config,
 	char number[9];
 
 	deed->status = SONDE_FLEET_ORDER_REFUSED;
-	if (sonde_fleet_policy_check(&config->policy, order, deed->error,
+	if (sonde_fleet_policy_check(&config->policy.policy, order, deed->error,
 				     sizeof(deed->error)) ||
 	    host_check_words(command, order, deed))
 		return;

@@ -271,6 +271,55 @@ def a_policy_that_others_may_write_is_refused():
 
 
 @test
+def a_policy_that_changes_is_heeded_and_a_wrong_one_is_not():
+    url = Server().url
+    with Home() as home:
+        policy = home.dir / "policy"
+        policy.write_text("status *\n")
+        process = home.popen("host", "--from", url, "--policy", policy, "-o",
+                             home.traces, "--host", "web-1")
+
+        def said(what):
+            """Up to the line that has it."""
+            for line in process.stderr:
+                if what in line:
+                    return line
+            check(False, f"it never says '{what}'")
+
+        def answer(command):
+            """failed: it was permitted, and there is no such session."""
+            rows = ask(url, command, "night", "--hosts", "*", status=1)
+            return rows["web-1"]["answer"] if rows else "none"
+
+        deadline = time.monotonic() + 60 * PATIENCE
+        while answer("status") == "none":
+            check(time.monotonic() < deadline, "it doesn't answer")
+        check_equal(answer("stop"), "refused", "before")
+        policy.write_text("stop *\n")
+        check_equal((answer("stop"), answer("status")), ("failed", "refused"),
+                    "the next orders")
+        said("has changed, and is heeded")
+        for wrong, why in (("stpo *\n", "line 1: "),
+                           ("stop *\nstart * output\n", "line 2: ")):
+            policy.write_text(wrong)
+            said(why)
+            check_equal((answer("stop"), answer("status")),
+                        ("failed", "refused"), f"with {wrong}")
+        policy.chmod(0o666)
+        said("others may write it")
+        policy.unlink()
+        said("No such file")
+        check_equal(answer("stop"), "failed", "without a file")
+        policy.write_text("")
+        check_equal(answer("stop"), "refused", "of an empty one")
+        process.terminate()
+        _, words = process.communicate()
+        check_equal(process.returncode, 0, "its status")
+        check_equal(words.count("what was permitted before"), 0,
+                    f"said again: {words}")
+
+
+@test
 def where_traces_go_is_not_for_others_to_say():
     for words in (("snapshot", "night", "-o", "x"),
                   ("start", "night", "-f", "x")):
