@@ -22,6 +22,7 @@
 #include "source/callstacks.h"
 #include "source/choose.h"
 #include "source/statedump/dump.h"
+#include "sys/proc.h"
 
 #define ERROR_ENTRY "kernel_clock_error_ns"
 #define ROOT_ENTRY  "kernel_root"
@@ -54,7 +55,8 @@ struct sonde_session_kernel {
 	bool started;
 	bool has_symbols; /* they were asked for, and are recorded */
 	pid_t root;       /* the program's process; 0: none */
-	/* Those that joined, until there is a trace to say what they are. */
+	/* Those that joined: each trace says what they have mapped, and what
+	 * descends from them. One that has ended costs a comparison. */
 	pid_t *joined;
 	size_t nr_joined, joined_room;
 	/* What it has mapped, if it doesn't say hello, is looked for: when it
@@ -588,12 +590,13 @@ static void take_state(struct sonde_consumer *consumer,
 	(void)sonde_consumer_pass(consumer); /* how full is no matter */
 }
 
-static void dump(struct sonde_session_kernel *kernel, pid_t root,
-		 bool root_only)
+/* Of those processes, and of what descends from them; none: of all. */
+static void dump(struct sonde_session_kernel *kernel, const pid_t *roots,
+		 size_t nr)
 {
 	const struct sonde_source_state state = {
-		.root = root,
-		.root_only = root_only,
+		.roots = roots,
+		.nr_roots = nr,
 		.symbols = kernel->config->symbols && !kernel->has_symbols,
 	};
 
@@ -601,10 +604,37 @@ static void dump(struct sonde_session_kernel *kernel, pid_t root,
 	kernel->has_symbols = true;
 }
 
-/* Whose files and mappings are dumped: 0 for everybody's. */
-static pid_t dump_root(const struct sonde_session_kernel *kernel)
+/* Of one alone: its files and mappings, and nothing else. */
+static void dump_alone(struct sonde_session_kernel *kernel, pid_t pid)
 {
-	return kernel->config->whole_machine ? 0 : kernel->root;
+	const struct sonde_source_state state = {
+		.roots = &pid,
+		.nr_roots = 1,
+		.root_only = true,
+	};
+
+	take_state(kernel->consumers[0], &state, kernel->setup.summary);
+}
+
+/* Whose files and mappings a trace begins with, and how many that are; none: all
+ * of the machine's. */
+static size_t kernel_roots(const struct sonde_session_kernel *kernel,
+			   const pid_t **ret_roots)
+{
+	if (sonde_session_samples_running(kernel->setup.config)) {
+		*ret_roots = kernel->joined;
+		return kernel->nr_joined;
+	}
+	*ret_roots = &kernel->root;
+	return !kernel->config->whole_machine && kernel->root;
+}
+
+static void dump_roots(struct sonde_session_kernel *kernel)
+{
+	const pid_t *roots;
+	size_t nr = kernel_roots(kernel, &roots);
+
+	dump(kernel, roots, nr);
 }
 
 /* Until a process of ours has executed the program, it runs our own file. */
@@ -627,7 +657,7 @@ static void look_at_program(struct sonde_session_kernel *kernel)
 		return;
 	kernel->nr_looks++;
 	kernel->look_ns = sonde_monotonic_ns() + NEXT_LOOK_NS;
-	dump(kernel, kernel->root, true);
+	dump_alone(kernel, kernel->root);
 }
 
 void sonde_session_kernel_look(struct sonde_session_kernel *kernel)
@@ -654,16 +684,27 @@ sonde_session_kernel_ring_bytes(const struct sonde_session_kernel *kernel)
 
 /* ---- life ---- */
 
+/* Of those that joined; a number that is another's by now costs a few events. */
+static void forget_ended(struct sonde_session_kernel *kernel)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < kernel->nr_joined; i++)
+		if (sonde_process_start(kernel->joined[i]))
+			kernel->joined[nr++] = kernel->joined[i];
+	kernel->nr_joined = nr;
+}
+
 /* What a trace begins with. */
 static void introduce(struct sonde_session_kernel *kernel)
 {
 	session_kernel_set_number(sonde_session_output(kernel->session,
 						       SONDE_CTF_KERNEL),
 				  ROOT_ENTRY, kernel->root);
-	for (size_t i = 0; i < kernel->nr_joined; i++)
-		dump(kernel, kernel->joined[i], i > 0);
-	if (!sonde_session_samples_running(kernel->setup.config))
-		dump(kernel, dump_root(kernel), false);
+	forget_ended(kernel);
+	if (kernel->nr_joined ||
+	    !sonde_session_samples_running(kernel->setup.config))
+		dump_roots(kernel);
 }
 
 void sonde_session_kernel_turned(struct sonde_session_kernel *kernel)
@@ -696,8 +737,7 @@ int sonde_session_kernel_join(struct sonde_session_kernel *kernel, pid_t pid,
 {
 	int rc = 0;
 
-	if (!kernel->started &&
-	    SONDE_GROW(kernel->joined, kernel->nr_joined, kernel->joined_room))
+	if (SONDE_GROW(kernel->joined, kernel->nr_joined, kernel->joined_room))
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	for (uint32_t i = 0; !rc && i < kernel->set.nr; i++) {
 		struct sonde_source *source = kernel->set.sources[i];
@@ -705,18 +745,19 @@ int sonde_session_kernel_join(struct sonde_session_kernel *kernel, pid_t pid,
 		if (source->ops->join)
 			rc = source->ops->join(source, pid, error);
 	}
-	if (!rc && kernel->started)
-		dump(kernel, pid, false);
-	else if (!rc)
-		kernel->joined[kernel->nr_joined++] = pid;
-	return rc;
+	if (rc)
+		return rc;
+	kernel->joined[kernel->nr_joined++] = pid;
+	if (kernel->started)
+		dump(kernel, &pid, 1);
+	return 0;
 }
 
 void sonde_session_kernel_saw_process(struct sonde_session_kernel *kernel,
 				      pid_t pid)
 {
 	if (kernel->started)
-		dump(kernel, pid, true);
+		dump_alone(kernel, pid);
 }
 
 /* Of a session that is no more. */
@@ -809,7 +850,7 @@ void sonde_session_kernel_finish(struct sonde_session_kernel *kernel)
 	kernel->started = false;
 	if (kernel->setup.config->mode == SONDE_OVERWRITE) {
 		/* What was dumped at the start may long be history. */
-		dump(kernel, dump_root(kernel), false);
+		dump_roots(kernel);
 		turn_stacks(kernel);
 		begin_teller(kernel, kernel->session, &kernel->teller);
 	}
@@ -830,8 +871,7 @@ static void copy_state(const struct sonde_session_kernel *kernel,
 		       struct sonde_session *copy,
 		       struct sonde_summary *summary)
 {
-	const struct sonde_source_state state = {
-		.root = dump_root(kernel),
+	struct sonde_source_state state = {
 		.symbols = kernel->config->symbols,
 	};
 	struct sonde_source_error error = { "" };
@@ -840,6 +880,7 @@ static void copy_state(const struct sonde_session_kernel *kernel,
 	struct sonde_source *source = NULL;
 	int rc;
 
+	state.nr_roots = kernel_roots(kernel, &state.roots);
 	describe_config(&kernel->setup, &config);
 	rc = sonde_source_statedump.open(&config, &source, &error);
 	if (!rc)

@@ -175,10 +175,11 @@ struct sonde_source_counts {
 
 /* What a state dump is to hold. */
 struct sonde_source_state {
-	/* Files and mappings of this process and its descendants only; 0: of
-	 * all. */
-	pid_t root;
-	/* Nothing but files and mappings of `root` alone: after an exec. */
+	/* Files and mappings of these processes and their descendants only,
+	 * those that still run; borrowed. None: of all. */
+	const pid_t *roots;
+	size_t nr_roots;
+	/* Nothing but files and mappings of the one root alone: after an exec. */
 	bool root_only;
 	bool symbols; /* the kernel's functions and their addresses, as well */
 	/* After so long no other process's files are looked at; 0: choose. */

@@ -11,6 +11,7 @@ import platform
 import re
 import resource
 import shutil
+import signal
 import subprocess
 
 from attached import Attached, as_stranger
@@ -432,6 +433,53 @@ def who_starts_later_is_found_by_name():
     check_equal(summary["processes"], 1, "processes")
     check_equal(set(samples_by_tid(attached.dir)), {spinner.pid}, "threads")
     check("heavy" in codes(attached.dir), "no names")
+
+
+class Shell:
+    """It starts a spinner when it is told to, and says its number."""
+
+    def __init__(self, path):
+        self.process = subprocess.Popen(
+            [path, "-c", f"read line; {program('spinner')} user 100000 >&2 & "
+             "echo $!; wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True)
+
+    def start(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+
+@test
+def each_chunk_has_the_names_of_who_joined():
+    """Of several, early and late, and of what the second of them started."""
+    need_samples()
+    paths = [scratch() / name / "sonde-joins" for name in ("spinner", "sh")]
+    for path, file in zip(paths, (program("spinner"), "/bin/sh")):
+        path.parent.mkdir()
+        shutil.copy(file, path)
+    here = [Spinner("user", 100000, path=paths[0]), Shell(paths[1])]
+    attached = Attached("--sample", "-p", "sonde-joins", "--rotate", "200ms")
+    pids = [here[0].pid, here[1].start()]
+    try:
+        here.append(Spinner("user", 100000, path=paths[0]))
+        until(lambda: len(list(attached.dir.glob("chunk-*"))) >= 12)
+    finally:
+        os.kill(pids[1], signal.SIGKILL)
+        for spinner in here:
+            spinner.process.kill()
+            spinner.process.wait()
+        attached.end()
+    named = dict.fromkeys(pids + [here[2].pid], 0)
+    for chunk in sorted(attached.dir.glob("chunk-*")):
+        for pid in samples_by_tid(chunk):
+            rows = codes(chunk, "-f", f"tid == {pid}")
+            check(any(row["module"] not in ("", "[kernel]")
+                      for row in rows.values()),
+                  f"no names of {pid} in {chunk}: {sorted(rows)[:9]}")
+            named[pid] = named.get(pid, 0) + 1
+    check(all(named[pid] > 3 for pid in pids + [here[2].pid]),
+          f"chunks with each: {named}")
 
 
 @test

@@ -182,7 +182,14 @@ static int dump_add_mappings(struct dump *dump, int32_t only_pid,
 
 static int take(struct dump *dump, const struct sonde_source_state *request)
 {
-	int32_t only_pid = request->root_only ? request->root : 0;
+	int32_t only_pid = request->root_only ? request->roots[0] : 0;
+	/* By /proc numbers are as the roots are. */
+	const struct sonde_tasks_roots roots = {
+		.pids = request->roots,
+		.nr = request->nr_roots,
+		.pid_ns = dump->iter ? sonde_process_ns(0, "pid") : 0,
+		.alone = request->root_only,
+	};
 	struct sonde_statedump_wanted wanted;
 	int rc;
 
@@ -195,11 +202,7 @@ static int take(struct dump *dump, const struct sonde_source_state *request)
 			&dump->out, sonde_statedump_reader(&dump->source));
 		emit_processes(dump);
 	}
-	/* By /proc numbers are as `root` is. */
-	wanted =
-		sonde_tasks_wanted(&dump->tasks, request->root,
-				   !dump->iter ? 0 : sonde_process_ns(0, "pid"),
-				   request->root_only);
+	wanted = sonde_tasks_wanted(&dump->tasks, &roots);
 	rc = add_files(dump, only_pid, &wanted);
 	if (!rc)
 		rc = dump_add_mappings(dump, only_pid, &wanted);
@@ -216,8 +219,11 @@ static int dump_take(struct sonde_source *source,
 	struct dump *dump = dump_of(source);
 	int rc;
 
-	if (request->root < 0 || (request->root_only && !request->root))
+	if (request->root_only && request->nr_roots != 1)
 		return -EINVAL;
+	for (size_t i = 0; i < request->nr_roots; i++)
+		if (request->roots[i] <= 0)
+			return -EINVAL;
 	dump->deadline =
 		sonde_monotonic_ns() +
 		(request->limit_ns ? request->limit_ns : SONDE_STATEDUMP_NS);

@@ -205,25 +205,31 @@ int32_t sonde_tasks_vppid(const struct sonde_tasks *tasks,
 	return parent->vpid;
 }
 
-/* Whether somebody is called `root` by who lives in the namespace. */
-static bool is_root(const struct sonde_statedump_task *task, int32_t root,
-		    uint32_t pid_ns)
+/* Whether somebody is one of the roots, for who lives in their namespace. */
+static bool is_root(const struct sonde_statedump_task *task,
+		    const struct sonde_tasks_roots *roots)
 {
-	if (!pid_ns || pid_ns == FIRST_PID_NS)
-		return task->pid == root;
-	return task->ns[SONDE_NS_PID] == pid_ns && task->vpid == root;
+	bool is_first = !roots->pid_ns || roots->pid_ns == FIRST_PID_NS;
+	int32_t pid = is_first ? task->pid : task->vpid;
+
+	if (!is_first && task->ns[SONDE_NS_PID] != roots->pid_ns)
+		return false;
+	for (size_t i = 0; i < roots->nr; i++)
+		if (roots->pids[i] == pid)
+			return true;
+	return false;
 }
 
 /* Parents are looked at up to `depth` of them: a list that was read while
  * processes came and went might have a circle. */
 static bool tasks_descends(const struct sonde_tasks *tasks,
 			   const struct sonde_statedump_task *task,
-			   int32_t root, uint32_t pid_ns, bool root_only)
+			   const struct sonde_tasks_roots *roots)
 {
-	size_t depth = root_only ? 1 : 4096;
+	size_t depth = roots->alone ? 1 : 4096;
 
 	while (task && depth--) {
-		if (is_root(task, root, pid_ns))
+		if (is_root(task, roots))
 			return true;
 		if (task->ppid == task->pid || !task->ppid)
 			return false;
@@ -232,21 +238,21 @@ static bool tasks_descends(const struct sonde_tasks *tasks,
 	return false;
 }
 
-struct sonde_statedump_wanted sonde_tasks_wanted(struct sonde_tasks *tasks,
-						 int32_t root, uint32_t pid_ns,
-						 bool root_only)
+struct sonde_statedump_wanted
+sonde_tasks_wanted(struct sonde_tasks *tasks,
+		   const struct sonde_tasks_roots *roots)
 {
 	size_t nr = 0;
 
-	for (size_t i = 0; root && i < tasks->nr_pids; i++)
+	for (size_t i = 0; roots->nr && i < tasks->nr_pids; i++)
 		if (tasks_descends(tasks, find_task(tasks, tasks->pids[i]),
-				   root, pid_ns, root_only))
+				   roots))
 			tasks->pids[nr++] = tasks->pids[i];
-	if (root)
+	if (roots->nr)
 		tasks->nr_pids = nr;
 	return (struct sonde_statedump_wanted){
 		.pids = tasks->pids,
 		.nr = tasks->nr_pids,
-		.everybody = !root,
+		.everybody = !roots->nr,
 	};
 }

@@ -45,12 +45,18 @@ uint64_t sonde_tasks_table(const struct sonde_tasks *tasks, uint64_t files);
 int32_t sonde_tasks_vppid(const struct sonde_tasks *tasks,
 			  const struct sonde_statedump_task *task);
 
-/*
- * The processes that descend from `root`, which is a PID in the namespace
- * pid_ns; pid_ns = 0: one as in `pid`. root = 0: all. Borrowed.
- */
-struct sonde_statedump_wanted sonde_tasks_wanted(struct sonde_tasks *tasks,
-						 int32_t root, uint32_t pid_ns,
-						 bool root_only);
+/* Whose descendants are wanted, themselves among them. */
+struct sonde_tasks_roots {
+	const int32_t *pids;
+	size_t nr; /* 0: all are wanted */
+	uint32_t
+		pid_ns; /* in which these are their PIDs; 0: they are as in `pid` */
+	bool alone;     /* without their descendants */
+};
+
+/* Borrowed. */
+struct sonde_statedump_wanted
+sonde_tasks_wanted(struct sonde_tasks *tasks,
+		   const struct sonde_tasks_roots *roots);
 
 #endif /* SOURCE_STATEDUMP_TASKS_H */

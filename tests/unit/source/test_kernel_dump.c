@@ -312,6 +312,7 @@ static void add_task(struct sonde_tasks *tasks, int32_t tid, int32_t pid,
 
 static void descendants_are_found_whatever_the_order(void **state)
 {
+	static const int32_t roots[] = { 10, 20 };
 	struct sonde_tasks tasks;
 	struct sonde_statedump_wanted wanted;
 
@@ -330,21 +331,47 @@ static void descendants_are_found_whatever_the_order(void **state)
 	assert_int_equal(sonde_tasks_table(&tasks, 3), 30);
 	assert_int_equal(sonde_tasks_table(&tasks, 2), 10);
 	assert_int_equal(sonde_tasks_table(&tasks, 4), 0);
-	wanted = sonde_tasks_wanted(&tasks, 10, 0, false);
+	wanted = sonde_tasks_wanted(
+		&tasks, &(struct sonde_tasks_roots){ roots, 1, 0, false });
 	assert_int_equal(wanted.nr, 3);
 	assert_true(sonde_statedump_is_wanted(&wanted, 10));
 	assert_true(sonde_statedump_is_wanted(&wanted, 20));
 	assert_true(sonde_statedump_is_wanted(&wanted, 30));
 	assert_false(sonde_statedump_is_wanted(&wanted, 11));
 	assert_false(sonde_statedump_is_wanted(&wanted, 50));
-	wanted = sonde_tasks_wanted(&tasks, 20, 0, true);
+	wanted = sonde_tasks_wanted(
+		&tasks, &(struct sonde_tasks_roots){ roots + 1, 1, 0, true });
 	assert_int_equal(wanted.nr, 1);
 	assert_true(sonde_statedump_is_wanted(&wanted, 20));
 	sonde_tasks_fini(&tasks);
 }
 
+static void descendants_of_several_roots_are_found(void **state)
+{
+	static const int32_t roots[] = { 20, 40, 77 };
+	const struct sonde_tasks_roots ours = { roots, 3, 0, false };
+	struct sonde_tasks tasks;
+	struct sonde_statedump_wanted wanted;
+
+	(void)state;
+	assert_int_equal(sonde_tasks_init(&tasks, NULL), 0);
+	add_task(&tasks, 1, 1, 0, 1);
+	add_task(&tasks, 20, 20, 1, 2);
+	add_task(&tasks, 30, 30, 20, 2);
+	add_task(&tasks, 40, 40, 1, 2);
+	add_task(&tasks, 50, 50, 1, 2);
+	assert_int_equal(sonde_tasks_finish(&tasks), 0);
+	wanted = sonde_tasks_wanted(&tasks, &ours);
+	assert_int_equal(wanted.nr, 3);
+	assert_true(sonde_statedump_is_wanted(&wanted, 20));
+	assert_true(sonde_statedump_is_wanted(&wanted, 30));
+	assert_true(sonde_statedump_is_wanted(&wanted, 40));
+	sonde_tasks_fini(&tasks);
+}
+
 static void a_root_is_known_by_its_number_in_the_callers_namespace(void **state)
 {
+	const int32_t root = 7;
 	struct sonde_statedump_task task = {
 		.tid = 500,
 		.pid = 500,
@@ -363,7 +390,9 @@ static void a_root_is_known_by_its_number_in_the_callers_namespace(void **state)
 	assert_int_equal(sonde_tasks_add(&tasks, &task), 0);
 	add_task(&tasks, 7, 7, 1, 1);
 	assert_int_equal(sonde_tasks_finish(&tasks), 0);
-	wanted = sonde_tasks_wanted(&tasks, 7, 4026532000u, false);
+	wanted = sonde_tasks_wanted(
+		&tasks,
+		&(struct sonde_tasks_roots){ &root, 1, 4026532000u, false });
 	assert_int_equal(wanted.nr, 1);
 	assert_int_equal(wanted.pids[0], 500);
 	/* Its parent is outside. */
@@ -936,7 +965,8 @@ static bool go_by_the_next(struct taken *taken)
 static void take(struct taken *taken, pid_t root, bool root_only)
 {
 	struct sonde_source_state request = {
-		.root = root,
+		.roots = &root,
+		.nr_roots = root != 0,
 		.root_only = root_only,
 		.limit_ns = 1000 * SONDE_STATEDUMP_NS, /* others may be busy */
 	};
@@ -1542,6 +1572,7 @@ int main(void)
 		cmocka_unit_test(devices_are_in_the_kernels_form),
 		cmocka_unit_test(many_sockets_are_all_found),
 		cmocka_unit_test(descendants_are_found_whatever_the_order),
+		cmocka_unit_test(descendants_of_several_roots_are_found),
 		cmocka_unit_test(
 			a_root_is_known_by_its_number_in_the_callers_namespace),
 		cmocka_unit_test(a_record_that_is_cut_waits_for_its_rest),
