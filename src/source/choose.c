@@ -242,7 +242,46 @@ static int open_with_probes(const struct sonde_source_config *config,
 	return rc == -EINVAL ? rc : 0;
 }
 
-static int fail_stacks(struct sonde_source_error *error, int rc,
+/* Without stacks. */
+static int open_plain(const struct sonde_source_config *config,
+		      enum sonde_source_choice choice,
+		      struct sonde_sources *set,
+		      struct sonde_source_error *error)
+{
+	if (config->nr_probes)
+		return open_with_probes(config, set, error);
+	switch (choice) {
+	case SONDE_SOURCE_AUTO:
+		return open_auto(config, set, error);
+	case SONDE_SOURCE_MODULES:
+		return open_with_modules(config, set, error);
+	case SONDE_SOURCE_TRACEFS:
+		return open_one(&sonde_source_tracefs, config, false, set,
+				error);
+	case SONDE_SOURCE_BPF:
+		return open_one(&sonde_source_bpf, config, false, set, error);
+	}
+	return -EINVAL;
+}
+
+/* Whether --stack alone is what is in the way: it is tried. */
+static bool can_without_stacks(const struct sonde_source_config *config,
+			       enum sonde_source_choice choice)
+{
+	struct sonde_source_config plain = *config;
+	struct sonde_source_error error;
+	struct sonde_sources set = { 0 };
+	int rc;
+
+	plain.stack_frames = 0;
+	rc = open_plain(&plain, choice, &set, &error);
+	sonde_sources_close(&set);
+	return !rc;
+}
+
+static int fail_stacks(const struct sonde_source_config *config,
+		       enum sonde_source_choice choice,
+		       struct sonde_source_error *error, int rc,
 		       const char *why)
 {
 	struct sonde_source_error reason = { "" };
@@ -250,9 +289,12 @@ static int fail_stacks(struct sonde_source_error *error, int rc,
 	(void)snprintf(reason.text, sizeof(reason.text), "%s", why);
 	return sonde_source_fail(error, rc,
 				 "--stack: kernel events have call stacks if "
-				 "they come from BPF: %.700s; without --stack "
-				 "they can be recorded",
-				 reason.text);
+				 "they come from BPF: %.700s%s",
+				 reason.text,
+				 can_without_stacks(config, choice) ?
+					 "; without --stack they can be "
+					 "recorded" :
+					 "");
 }
 
 /* When a function returns, the kernel's frames begin in what called the program. */
@@ -274,12 +316,12 @@ static int open_with_stacks(const struct sonde_source_config *config,
 	int rc;
 
 	if (choice == SONDE_SOURCE_MODULES || choice == SONDE_SOURCE_TRACEFS)
-		return fail_stacks(error, -EOPNOTSUPP,
+		return fail_stacks(config, choice, error, -EOPNOTSUPP,
 				   "take --kernel-source bpf");
 	for (uint32_t i = 0; i < rules->nr; i++)
 		if (rules->rules[i].kind != SONDE_RULE_EVENT &&
 		    rules->rules[i].kind != SONDE_RULE_KPROBE)
-			return fail_stacks(error, -EOPNOTSUPP,
+			return fail_stacks(config, choice, error, -EOPNOTSUPP,
 					   "kretprobe:, uprobe: and "
 					   "uretprobe: don't; kprobe: does");
 	if (has_returns(config))
@@ -292,7 +334,9 @@ static int open_with_stacks(const struct sonde_source_config *config,
 	if (!set->stacks)
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	rc = open_one(&sonde_source_bpf, config, false, set, error);
-	return is_lack(rc) ? fail_stacks(error, rc, error->text) : rc;
+	return is_lack(rc) ?
+		       fail_stacks(config, choice, error, rc, error->text) :
+		       rc;
 }
 
 static int open_chosen(const struct sonde_source_config *config,
@@ -300,22 +344,9 @@ static int open_chosen(const struct sonde_source_config *config,
 		       struct sonde_sources *set,
 		       struct sonde_source_error *error)
 {
-	if (config->stack_frames)
-		return open_with_stacks(config, choice, set, error);
-	if (config->nr_probes)
-		return open_with_probes(config, set, error);
-	switch (choice) {
-	case SONDE_SOURCE_AUTO:
-		return open_auto(config, set, error);
-	case SONDE_SOURCE_MODULES:
-		return open_with_modules(config, set, error);
-	case SONDE_SOURCE_TRACEFS:
-		return open_one(&sonde_source_tracefs, config, false, set,
-				error);
-	case SONDE_SOURCE_BPF:
-		return open_one(&sonde_source_bpf, config, false, set, error);
-	}
-	return -EINVAL;
+	return config->stack_frames ?
+		       open_with_stacks(config, choice, set, error) :
+		       open_plain(config, choice, set, error);
 }
 
 int sonde_sources_sample(const struct sonde_source_config *config,

@@ -39,6 +39,7 @@ static struct fake {
 	pid_t root;
 	int nr_open, nr_closed, nr_stopped, nr_peeked;
 	int open_error, start_error;
+	int stacks_error; /* of open, if stacks are wanted */
 } tracefs, bpf, dump;
 
 static int nr_dumps;
@@ -96,6 +97,8 @@ static int open_bpf(const struct sonde_source_config *config,
 	if (!sonde_source_rules_match(config->rules, "sched", "sched_switch",
 				      NULL))
 		return -ENODATA;
+	if (config->stack_frames && bpf.stacks_error)
+		return sonde_source_fail(error, bpf.stacks_error, "no stacks");
 	return open_fake(&bpf, &sonde_source_bpf, ret_source, error);
 }
 
@@ -572,6 +575,26 @@ static void one_source_stands_in_for_the_other(void **state)
 	assert_int_equal(dump.nr_open, dump.nr_closed);
 }
 
+static void to_do_without_stacks_is_advised_if_that_helps(void **state)
+{
+	static const char *const advice =
+		"without --stack they can be recorded";
+	struct sonde_source_error error;
+	struct sonde_session_kernel *kernel;
+
+	(void)state;
+	options.stacks_depth = 16;
+	bpf.stacks_error = -ENOSYS;
+	assert_int_equal(open_with("sched", &error, &kernel), -ENOSYS);
+	assert_non_null(strstr(error.text, "no stacks"));
+	assert_non_null(strstr(error.text, advice));
+	assert_int_equal(bpf.nr_open, bpf.nr_closed);
+	bpf.open_error = tracefs.open_error = -EPERM;
+	assert_int_equal(open_with("sched", &error, &kernel), -ENOSYS);
+	assert_non_null(strstr(error.text, "no stacks"));
+	assert_null(strstr(error.text, advice));
+}
+
 static void a_rule_that_matches_nothing_is_named(void **state)
 {
 	struct sonde_source_error error;
@@ -631,6 +654,7 @@ int main(void)
 		CASE(a_stream_that_contradicts_itself_is_given_up),
 		CASE(if_one_source_does_not_start_none_records),
 		CASE(one_source_stands_in_for_the_other),
+		CASE(to_do_without_stacks_is_advised_if_that_helps),
 		CASE(a_rule_that_matches_nothing_is_named),
 		CASE(an_event_that_no_source_takes_is_named),
 		CASE(a_name_that_no_event_has_is_refused),
