@@ -4,28 +4,12 @@
 babeltrace2 shows them; nothing that a program gives it raises an exception; and
 what is logged is recorded."""
 
-import os
 import subprocess
-import sys
 
 from home import Home, check_sum
-from sonde import (LIB, STAGE, Trace, check, install, pkg_config, record_ok, require,
-                   run, scratch, skip_if_sanitized)
+from scripted import environment, script, whole_environment
+from sonde import Trace, check, install, record_ok, require, run
 from harness import check_equal, main, test
-
-
-def environment():
-    skip_if_sanitized("Python isn't built with it")
-    directory, = pkg_config("--variable=pythondir")
-    if not directory.startswith(str(STAGE)):
-        directory = f"{STAGE}{directory}"
-    return {"PYTHONPATH": directory, "LD_LIBRARY_PATH": str(LIB)}
-
-
-def script(text):
-    path = scratch() / "script.py"
-    path.write_text("import enum\nimport sys\nimport sonde\n" + text)
-    return sys.executable, path
 
 
 def recorded(text, *options):
@@ -112,7 +96,7 @@ for make in (lambda: sonde.Event("a b", "c"), lambda: sonde.Event("a", "1"),
 
 @test
 def mistakes_in_a_description_are_told_where_it_is_made():
-    done = run(*script(MISTAKES), env={**os.environ, **environment()})
+    done = run(*script(MISTAKES), env=whole_environment())
     check_equal((done.returncode, done.stderr), (0, ""), "mistakes")
 
 
@@ -129,7 +113,7 @@ print(sonde.missing)
 
 @test
 def nothing_is_looked_at_while_nobody_records():
-    env = {**os.environ, **environment()}
+    env = {k: v for k, v in whole_environment().items() if k != "SONDE_MARK"}
     done = run(*script(OFF), env=env)
     check_equal((done.returncode, done.stdout, done.stderr), (0, "None\n", ""),
                 "with the library")
@@ -224,7 +208,7 @@ for line in sys.stdin:
 def a_program_that_runs_is_recorded_by_its_number():
     process = subprocess.Popen(
         script(RUNS), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env={**os.environ, **environment()})
+        env=whole_environment())
 
     def say(line):
         process.stdin.write(line + "\n")
