@@ -10,13 +10,14 @@ import os
 import shutil
 
 from home import Home, check_sum
+from scripted import WITHOUT_LIBSONDE, environment, script
 from sonde import SONDE, Skip, check, install, require, run, scratch
 from harness import check_equal, main, test
 from kernel import KernelTrace, LIMIT_S, WHY_NOT, need, record_kernel
 from marked import RECORDED, VALUES
 
 RARE = "sched:sched_process_hang"  # next to nothing else is in the trace
-EVENTS = r"[a-z]+:(?!thread|process|name|schedule|mapping|mappings).*"
+EVENTS = r"[a-z_]+:(?!thread|process|name|schedule|mapping|mappings).*"
 NOBODY = 65534
 
 
@@ -230,6 +231,33 @@ def a_flight_recorder_has_marks_in_its_snapshots():
         check_equal(pairs(KernelTrace(taken)), [("mark:first", {"n": 1})], "taken")
         check_equal(pairs(KernelTrace(directory)),
                     [("mark:first", {"n": 1}), ("mark:second", {})], "at the end")
+
+
+PYTHON = """
+import logging
+log = logging.getLogger("shop")
+log.addHandler(sonde.Handler())
+log.warning("no %s left", "tea")
+log.error("none")
+event = sonde.Event("app", "all", sonde.Level.ERR, n=int, h=sonde.hex, f=float, s=str)
+event(n=-2**63, h=255, f=2.5, s='a "b"')
+event(n=2**64, h=0, f=0, s="")
+assert sonde.missing and not sonde.lost()
+"""
+
+
+@door_test
+def a_python_program_without_libsonde_writes_there():
+    trace = record_kernel(*script(PYTHON, WITHOUT_LIBSONDE), k=rules(), source=source,
+                          options=["-a", "--loglevel", "err"], env=environment()).trace()
+    events = marks(trace)
+    check_equal([e.name for e in events],
+                ["python_log:error", "app:all", "sonde_python:failed"], "events")
+    logged, event, failed = events
+    check_equal((logged["number"], logged["message"], logged["function"]),
+                (40, "none", "<module>"), "logged")
+    check_equal(event.fields, {"n": -2**63, "h": 255, "f": 2.5, "s": 'a "b"'}, "event")
+    check_equal(failed["event"], "app:all", "failed")
 
 
 @tracefs_test

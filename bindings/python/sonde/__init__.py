@@ -28,18 +28,23 @@ field can't hold makes it an event sonde_python:failed, which says which and why
 sonde.Handler() is a handler for the module logging: each record becomes an event
 python_log:LEVEL.
 
-Where there is no libsonde, events are never enabled, and sonde.missing says why.
+Where there is no libsonde, sonde.missing says why, and events are lines of text to
+what SONDE_MARK names (docs/python.md); sonde.lost() is how many of these came nowhere.
+Without that, they are never enabled.
 """
 
 import enum
 import logging
+import operator
 import re
 import struct
 import typing
 from ctypes import CDLL, POINTER, Structure, addressof, byref, c_char_p, \
     c_size_t, c_uint32, c_uint64, c_void_p
 
-__all__ = ["Event", "Handler", "Level", "hex", "missing"]
+from . import _marks
+
+__all__ = ["Event", "Handler", "Level", "hex", "lost", "missing"]
 
 
 class Level(enum.IntEnum):
@@ -84,11 +89,20 @@ def _load():
 
 
 _library, missing = _load()
+_say = None if _library else _marks.look()
+
+
+def lost():
+    """How many events came nowhere, of those that were said without libsonde; what
+    libsonde loses, the trace says."""
+    return _marks.lost()
+
 
 _MAGIC = b"\x7fSoNdE\x01\n"
 _ABI_VERSION = 1
 _DESC_MAX = 16384
 _FIELDS_MAX = 32
+_WHY_MAX = 200  # of a line, with two names
 # sonde_emit_block() takes payloads below that, and reads so many bytes at least
 _BLOCK_MAX = 1 << 20
 _BLOCK_READ = 32
@@ -167,6 +181,38 @@ def _field(name, kind):
     raise TypeError(f"sonde: {name}: no field can be of type {kind!r}")
 
 
+# ---- without libsonde: a line of text (docs/marks.md) ----
+
+_SPOKEN = {
+    bool: lambda value: f"{bool(value):d}",
+    hex: lambda value: f"{operator.index(value):#x}",
+    float: lambda value: _marks.real(float(value)),
+    str: _marks.quoted,
+    bytes: lambda value: _marks.quoted(bytes(value).hex()),
+}
+
+
+def _word_of(kind):
+    """The function that says a value, which fits the field."""
+    if typing.get_origin(kind) is list:
+        element = float if typing.get_args(kind)[0] is float else operator.index
+        return lambda values: _marks.quoted(str([element(v) for v in values]))
+    return _SPOKEN.get(kind, lambda value: str(operator.index(value)))
+
+
+def _spoken(name, kind, encode):
+    """The function that makes a value a field of a line; what doesn't fit is what
+    libsonde's field can't hold."""
+    say = _word_of(kind)
+
+    def speak(value):
+        encode(value)
+        return f" {name}={say(value)}"
+    return speak
+
+
+# ---- events ----
+
 def _description(provider, name, level, records):
     names = _text(provider) + _text(name)
     size = 24 + len(names) + sum(map(len, records))
@@ -205,7 +251,7 @@ def _register(description):
 class Event:
     """An event, by its name and its fields; see the module."""
 
-    __slots__ = ("name", "_fields", "_encode", "_state", "__weakref__")
+    __slots__ = ("name", "_fields", "_encode", "_state", "_begin", "__weakref__")
 
     def __init__(self, provider, name, level=Level.INFO, /, **fields):
         for word in provider, name:
@@ -214,11 +260,17 @@ class Event:
         if len(fields) > _FIELDS_MAX:
             raise ValueError(f"sonde: an event has at most {_FIELDS_MAX} fields")
         made = [_field(*field) for field in fields.items()]
+        description = _description(provider, name, int(level),
+                                   [record for record, _ in made])
         self.name = f"{provider}:{name}"
         self._fields = tuple(fields)
         self._encode = tuple(encode for _, encode in made)
-        self._state = _register(_description(provider, name, int(level),
-                                             [record for record, _ in made]))
+        self._begin = _marks.begin(int(level), self.name)
+        if _say:
+            self._encode = tuple(map(_spoken, fields, fields.values(), self._encode))
+            self._state = _marks.state
+        else:
+            self._state = _register(description)
 
     @property
     def enabled(self):
@@ -230,14 +282,16 @@ class Event:
         if not state:
             return
         try:
-            payload = b"".join([encode(values.pop(name)) for name, encode
-                                in zip(self._fields, self._encode)])
+            parts = [encode(values.pop(name)) for name, encode
+                     in zip(self._fields, self._encode)]
             if values:
                 raise TypeError(f"no field {next(iter(values))!r}")
+            if _say:
+                _say("".join((self._begin, *parts, "\n")))
+            else:
+                _emit(state, b"".join(parts))
         except Exception as why:  # pylint: disable=broad-except
             _fail(self.name, why)
-            return
-        _emit(state, payload)
 
 
 def _emit(state, payload):
@@ -253,10 +307,11 @@ _failed = Event("sonde_python", "failed", Level.ERR, event=str, why=str)
 
 
 def _fail(name, why):
-    state = _failed._state[0]
-    if state:
-        kind = "no field" if isinstance(why, KeyError) else type(why).__name__
-        _emit(state, _terminated(name) + _terminated(f"{kind}: {why}"))
+    kind = "no field" if isinstance(why, KeyError) else type(why).__name__
+    text = f"{kind}: {why}"
+    if _say:  # it has room in any line
+        text = text.encode("ascii", "replace")[:_WHY_MAX].decode()
+    _failed(event=name, why=text)
 
 
 # ---- logging ----
