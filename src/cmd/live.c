@@ -66,8 +66,8 @@ static void tell_live_counts(const struct live *state)
 	if (!state->options.quiet)
 		sonde_complain("%" PRIu64 " events, %" PRIu64
 			       " of them shown, %" PRIu64
-			       " by the filter not, %" PRIu64
-			       " left out; %" PRIu64 " lost",
+			       " filtered out, %" PRIu64 " left out; %" PRIu64
+			       " lost",
 			       counts.events, counts.shown, counts.filtered,
 			       counts.left_out, counts.lost);
 	if (counts.late)

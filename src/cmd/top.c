@@ -37,7 +37,7 @@ struct top {
 	struct sonde_screen screen;
 	struct sonde_top_view view;
 	char having[HAVING_MAX + 1];
-	uint64_t next_ns; /* the next turn */
+	uint64_t next_ns; /* the next turn; 0: not before the first look */
 	bool is_paused, is_typing;
 	bool has_drawn;
 };
@@ -221,7 +221,6 @@ static int begin_top(void *ctx, struct sonde_follow *follow, uint64_t hold_ns)
 	};
 
 	top->view.sort = -1;
-	top->next_ns = sonde_monotonic_ns() + options->interval_us * 1000;
 	/* a program that is started has the terminal's keys */
 	if (!sonde_top_new(&config, &top->top) &&
 	    !sonde_screen_init(&top->screen, STDOUT_FILENO,
@@ -245,11 +244,26 @@ static int turn(struct top *top)
 	return err ? err : draw_all(top);
 }
 
+/* The first look: putting probes in may have taken longer than an interval does, and
+ * processes that came first were recorded meanwhile. Rates are of what is from now
+ * on; of a program that is started, of all. */
+static int begin_interval(struct top *top)
+{
+	int err = top->options.program ? 0 : sonde_top_turn(top->top);
+
+	if (!err)
+		top->next_ns =
+			sonde_monotonic_ns() + top->options.interval_us * 1000;
+	return err;
+}
+
 static int look_top(void *ctx, uint64_t read_ns)
 {
 	struct top *top = ctx;
 	int err = sonde_top_look(top->top, read_ns);
 
+	if (!err && !top->next_ns)
+		err = begin_interval(top);
 	if (!err)
 		err = obey_keys(top);
 	if (err || top->is_paused || sonde_monotonic_ns() < top->next_ns)
@@ -271,7 +285,7 @@ static void tell_top_counts(const struct top *top)
 
 	sonde_top_count(top->top, &counts);
 	sonde_complain("%" PRIu64 " events, %" PRIu64
-		       " of them by the filter not; %" PRIu64 " lost",
+		       " of them filtered out; %" PRIu64 " lost",
 		       counts.events, counts.filtered, counts.lost);
 	if (top->screen.left_out)
 		sonde_complain("%" PRIu64 " drawings are left out: they come "

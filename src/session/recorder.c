@@ -866,6 +866,17 @@ static void tell_front(const struct sonde_recorder *r)
 	(void)rmdir(config->directory); /* it is empty, if it is ours */
 }
 
+/* Of programs that run already, it is recorded from when the first one came. */
+static void tell_time(struct sonde_recorder *r)
+{
+	uint64_t now = sonde_monotonic_ns();
+	bool is_theirs =
+		r->config->session->attaches && !r->kernel && r->first_ns;
+
+	r->summary.lives_ns = now - r->start_ns;
+	r->summary.wall_ns = now - (is_theirs ? r->first_ns : r->start_ns);
+}
+
 static void finish(struct sonde_recorder *r)
 {
 	struct sonde_ctf_trace *traces[2] = {
@@ -909,7 +920,7 @@ static void finish(struct sonde_recorder *r)
 	note_error(r, sonde_session_free(r->session));
 	r->session = NULL;
 	sonde_recorder_pack_chunks(r);
-	r->summary.wall_ns = sonde_monotonic_ns() - r->start_ns;
+	tell_time(r);
 	r->summary.recorder_cpu_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 	tell_front(r);
 }

@@ -139,7 +139,8 @@ struct sonde_recorder {
 	bool has_read;    /* if there was a reading since */
 	uint64_t next_read_ns; /* discard mode: when the rings' turn comes */
 	uint64_t start_ns;
-	uint64_t began; /* the session, by the records' clock */
+	uint64_t first_ns; /* when the first program came; 0: none did */
+	uint64_t began;    /* the session, by the records' clock */
 	uint64_t descriptors_max;
 	struct sonde_recorder_by_name *named;     /* NULL: it has no name */
 	struct sonde_recorder_triggers *triggers; /* NULL: there are none */

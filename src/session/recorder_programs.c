@@ -336,6 +336,17 @@ static int pin_events(struct sonde_recorder *r,
 	return rc;
 }
 
+/* What is told of a second is told from here on: looking for programs, and putting
+ * probes in, may take longer than the recording does. */
+static void begin_time(struct sonde_recorder *r)
+{
+	if (r->first_ns)
+		return;
+	r->first_ns = sonde_monotonic_ns();
+	if (sonde_session_counts(r->config->session))
+		r->config->session->board->began_ns = r->first_ns;
+}
+
 /* What the recording has is made for the view, which is taken over. */
 static int record_arena(struct sonde_recorder *r,
 			const struct sonde_arena_source_config *config,
@@ -346,6 +357,7 @@ static int record_arena(struct sonde_recorder *r,
 
 	if (rc)
 		return rc;
+	begin_time(r);
 	if (config->setup.mode >= SONDE_COUNT)
 		return start_counting(r, program);
 	rc = consume_source(r, config, program->source, &program->consumer);

@@ -364,7 +364,7 @@ static void print_cpu_time(const struct sonde_summary *summary,
 {
 	double used_ms = seconds(summary->recorder_cpu_ns) * 1e3;
 	double busy_ms = seconds(summary->recorder_busy_ns) * 1e3;
-	double all_ms = seconds(summary->wall_ns) * 1e3 * style->nr_cpus;
+	double all_ms = seconds(summary->lives_ns) * 1e3 * style->nr_cpus;
 	double program_ms = seconds(summary->program_cpu_ns) * 1e3;
 
 	if (!style->has_program || !summary->program_cpu_ns)

@@ -51,10 +51,11 @@ struct sonde_summary {
 	uint64_t recorder_cpu_ns;
 	uint64_t recorder_busy_ns; /* of that, while events were recorded */
 	uint64_t program_cpu_ns;   /* of the program and all it waited for */
-	uint64_t wall_ns;
-	uint32_t nr_processes; /* that were recorded */
-	uint32_t nr_refused;   /* that wanted to be, and were not */
-	uint32_t nr_missed;    /* that could have events, and didn't come */
+	uint64_t wall_ns;          /* of what is recorded */
+	uint64_t lives_ns;         /* of the recorder */
+	uint32_t nr_processes;     /* that were recorded */
+	uint32_t nr_refused;       /* that wanted to be, and were not */
+	uint32_t nr_missed;        /* that could have events, and didn't come */
 	uint32_t nr_event_types;
 	uint32_t least_record_limit; /* bytes; of the smallest sub-buffers */
 	uint32_t nr_notes;  /* may exceed SONDE_NOTES_MAX: the rest is untold */

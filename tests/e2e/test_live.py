@@ -234,8 +234,8 @@ def filters_and_columns_choose():
                      "event,i,i*2", "--", flood(), 30)
         check_equal(r.stdout, "".join(
             f"flood:drop  {i}  {2 * i}\n" for i in (3, 13, 23)), "lines")
-        check_equal(r.stderr, "sonde: 120 events, 3 of them shown, 117 by the "
-                    "filter not, 0 left out; 0 lost\n", "counts")
+        check_equal(r.stderr, "sonde: 120 events, 3 of them shown, 117 "
+                    "filtered out, 0 left out; 0 lost\n", "counts")
         r = home.run("live", "-f", "size > 3", "--", flood(), 30)
         check_equal((r.returncode, r.stdout), (2, ""), "what nothing has")
         check("no event has a field 'size'" in r.stderr, r.stderr)

@@ -17,6 +17,7 @@ static const struct sonde_summary good = {
 	.recorder_busy_ns = 11000000,
 	.program_cpu_ns = 246000000,
 	.wall_ns = 500000000,
+	.lives_ns = 500000000,
 	.nr_processes = 1,
 	.nr_event_types = 2,
 };
