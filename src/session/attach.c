@@ -34,12 +34,17 @@
 #define EXPECTED_MAX 64u
 #define EXPECTED_NS  200000000ull
 
+/* To see that a process can't have hooks may mean to read large files: the time
+ * between two tries is that many times what one takes. */
+#define HOOK_PAUSES 50u
+
 /* A process that was meant, and what came of it: 0, or -errno. */
 struct settled {
 	pid_t pid;
 	uint64_t start;
 	int rc;
-	bool was_found; /* it has an arena, which was not taken */
+	uint64_t again_ns; /* not tried before */
+	bool was_found;    /* it has an arena, which was not taken */
 	bool is_sampled;
 };
 
@@ -145,13 +150,17 @@ static bool is_meant(const struct sonde_attach *attach, pid_t pid)
 
 /* ---- one process ---- */
 
+static uint32_t nr_remembered(const struct sonde_attach *attach)
+{
+	return attach->nr_settled < SETTLED_MAX ? attach->nr_settled :
+						  SETTLED_MAX;
+}
+
 static struct settled *find_settled(struct sonde_attach *attach, pid_t pid)
 {
 	uint64_t start = sonde_process_start(pid);
-	uint32_t nr = attach->nr_settled < SETTLED_MAX ? attach->nr_settled :
-							 SETTLED_MAX;
 
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < nr_remembered(attach); i++)
 		if (attach->settled[i].pid == pid &&
 		    attach->settled[i].start == start)
 			return &attach->settled[i];
@@ -253,16 +262,29 @@ static int meet_arena(struct sonde_attach *attach, pid_t pid,
 	return rc;
 }
 
+/* It may execute another program, which has an arena; or load what hooks are for. */
+static bool is_to_be_met(const struct sonde_attach *attach,
+			 const struct settled *known)
+{
+	if (!known)
+		return true;
+	return (known->rc == -ENOENT || known->rc == -ENODATA) &&
+	       (!attach->config.hook ||
+		sonde_monotonic_ns() >= known->again_ns);
+}
+
 static void meet(struct sonde_attach *attach, pid_t pid)
 {
 	const struct settled *known = find_settled(attach, pid);
 	struct settled now = { .pid = pid };
+	uint64_t begin_ns = sonde_monotonic_ns();
 
-	/* It may execute another program, which has an arena. */
-	if (known && known->rc != -ENOENT && known->rc != -ENODATA)
+	if (!is_to_be_met(attach, known))
 		return;
 	now.is_sampled = known && known->is_sampled;
 	now.rc = meet_arena(attach, pid, &now.was_found);
+	now.again_ns = sonde_monotonic_ns();
+	now.again_ns += HOOK_PAUSES * (now.again_ns - begin_ns);
 	if (now.rc == -ESRCH)
 		return;
 	attach->nr_came += !now.rc;
@@ -481,15 +503,63 @@ static bool first_refused(struct sonde_attach *attach, char *text, size_t size)
 	return false;
 }
 
+/* Not recorded, though it may be looked into and is no program without anything to
+ * record. */
+static bool is_left_unrecorded(const struct sonde_attach *attach,
+			       const struct settled *settled)
+{
+	return settled->rc && !settled->is_sampled && !is_anothers(settled) &&
+	       (attach->config.hook || settled->was_found);
+}
+
+uint32_t sonde_attach_nr_refused(const struct sonde_attach *attach)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < nr_remembered(attach); i++)
+		nr += is_left_unrecorded(attach, &attach->settled[i]);
+	return nr;
+}
+
+bool sonde_attach_was_refused(const struct sonde_attach *attach, pid_t pid)
+{
+	for (uint32_t i = 0; i < nr_remembered(attach); i++)
+		if (attach->settled[i].pid == pid &&
+		    is_left_unrecorded(attach, &attach->settled[i]))
+			return true;
+	return false;
+}
+
+/* Others came: why the first of those did not, and how many there are. */
+static void say_unrecorded(const struct sonde_attach *attach, char *text,
+			   size_t size)
+{
+	uint32_t nr = sonde_attach_nr_refused(attach);
+	uint32_t i = 0;
+	size_t length;
+
+	while (nr && !is_left_unrecorded(attach, &attach->settled[i]))
+		i++;
+	if (nr)
+		explain(attach, &attach->settled[i], text, size);
+	length = strlen(text);
+	if (nr > 1)
+		(void)snprintf(text + length, size - length,
+			       "; %u of those that were meant are not recorded",
+			       nr);
+}
+
 bool sonde_attach_is_hopeless(struct sonde_attach *attach, char *text,
 			      size_t size)
 {
 	uint32_t nr = attach->nr_settled;
 
 	*text = '\0';
-	if (first_refused(attach, text, size) || attach->nr_came)
+	if (first_refused(attach, text, size))
 		return !attach->nr_came && !sonde_attach_waits(attach);
-	if (!nr)
+	if (attach->nr_came)
+		say_unrecorded(attach, text, size);
+	else if (!nr)
 		(void)snprintf(text, size,
 			       "no such process yet; waiting for one");
 	else if (attach->settled[0].rc)
@@ -500,11 +570,9 @@ bool sonde_attach_is_hopeless(struct sonde_attach *attach, char *text,
 void sonde_attach_tell(const struct sonde_attach *attach,
 		       struct sonde_summary *summary)
 {
-	uint32_t nr = attach->nr_settled < SETTLED_MAX ? attach->nr_settled :
-							 SETTLED_MAX;
 	uint32_t nr_denied = 0;
 
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < nr_remembered(attach); i++)
 		nr_denied += attach->settled[i].rc == -EACCES;
 	if (nr_denied)
 		sonde_summary_note(summary,

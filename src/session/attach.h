@@ -77,7 +77,8 @@ int sonde_attach_join(struct sonde_attach *attach, struct sonde_peer *who,
 uint32_t sonde_attach_look(struct sonde_attach *attach);
 
 /* After the first look: whether nobody can come any more, and why nobody did;
- * or what is waited for. An empty text: all is well. */
+ * or what is waited for, or who of those that were meant is not recorded. An empty
+ * text: all is well. */
 bool sonde_attach_is_hopeless(struct sonde_attach *attach, char *text,
 			      size_t size);
 
@@ -86,6 +87,11 @@ bool sonde_attach_waits(const struct sonde_attach *attach);
 
 /* Whether a process that is sampled runs still; known only if nobody is waited for. */
 bool sonde_attach_samples(const struct sonde_attach *attach);
+
+/* How many were meant and can't be recorded, though they may be looked into. Whether
+ * the process is one of them. */
+uint32_t sonde_attach_nr_refused(const struct sonde_attach *attach);
+bool sonde_attach_was_refused(const struct sonde_attach *attach, pid_t pid);
 
 /* At the end: who was meant, and could not be recorded. */
 void sonde_attach_tell(const struct sonde_attach *attach,

@@ -3,23 +3,62 @@
  * front_hooks.c - who gets hooks, and when: those that are meant at the start,
  * and from time to time those that came later.
  *
- * Finding them is attach.c's. Why the last one could not be had is kept until
- * that is asked for.
+ * Finding them is attach.c's. Why the first ones could not be had is kept, and
+ * told in the end: a recording of some of those that were meant says so.
  */
 #include "session/front_hooks.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "session/attach.h"
 
+#define REFUSED_MAX 6u /* a summary has notes of others, too */
+
+struct refused {
+	pid_t pid;
+	char why[SONDE_ATTACH_TEXT];
+};
+
 struct sonde_front_hooking {
 	const struct sonde_front_hooks *hooks; /* borrowed */
-	struct sonde_attach *attach;
-	pid_t failed; /* the last one, and why */
-	char text[SONDE_ATTACH_TEXT];
+	struct sonde_attach *attach;           /* NULL: one program alone */
+	unsigned int nr_refused;               /* in the list: the first ones */
+	struct refused refused[REFUSED_MAX];
 };
+
+static struct refused *find_refused(struct sonde_front_hooking *hooking,
+				    pid_t pid)
+{
+	for (unsigned int i = 0; i < hooking->nr_refused; i++)
+		if (hooking->refused[i].pid == pid)
+			return &hooking->refused[i];
+	return NULL;
+}
+
+/* One that may be tried again has one place. */
+static void keep_refused(struct sonde_front_hooking *hooking, pid_t pid,
+			 const char *why)
+{
+	struct refused *refused = find_refused(hooking, pid);
+
+	if (!refused && hooking->nr_refused < REFUSED_MAX)
+		refused = &hooking->refused[hooking->nr_refused++];
+	if (!refused)
+		return;
+	refused->pid = pid;
+	(void)snprintf(refused->why, sizeof(refused->why), "%s", why);
+}
+
+static void unrefuse(struct sonde_front_hooking *hooking, pid_t pid)
+{
+	struct refused *refused = find_refused(hooking, pid);
+
+	if (refused)
+		*refused = hooking->refused[--hooking->nr_refused];
+}
 
 static int hook(void *ctx, const struct sonde_peer *who)
 {
@@ -28,19 +67,18 @@ static int hook(void *ctx, const struct sonde_peer *who)
 	int rc = hooking->hooks->attach(hooking->hooks->ctx, who->pid, text,
 					sizeof(text));
 
-	if (!rc)
-		return 0;
-	hooking->failed = who->pid;
-	(void)snprintf(hooking->text, sizeof(hooking->text), "%s", text);
+	if (rc)
+		keep_refused(hooking, who->pid, text);
+	else
+		unrefuse(hooking, who->pid);
 	return rc;
 }
 
 static const char *why_not(void *ctx, pid_t pid)
 {
-	const struct sonde_front_hooking *hooking = ctx;
+	const struct refused *refused = find_refused(ctx, pid);
 
-	return hooking->failed == pid ? hooking->text :
-					"a process can't be attached to";
+	return refused ? refused->why : "a process can't be attached to";
 }
 
 /* NOLINTNEXTLINE(readability-function-size): parameters as the .h has them */
@@ -120,8 +158,17 @@ void sonde_front_hooks_end(struct sonde_front_hooking *hooking)
 void sonde_front_hooks_tell(const struct sonde_front_hooking *hooking,
 			    struct sonde_summary *summary)
 {
-	if (hooking)
-		hooking->hooks->tell(hooking->hooks->ctx, summary);
+	if (!hooking)
+		return;
+	hooking->hooks->tell(hooking->hooks->ctx, summary);
+	if (!hooking->attach)
+		return;
+	summary->nr_missed += sonde_attach_nr_refused(hooking->attach);
+	for (unsigned int i = 0; i < hooking->nr_refused; i++)
+		if (sonde_attach_was_refused(hooking->attach,
+					     hooking->refused[i].pid))
+			sonde_summary_note(summary, "%s",
+					   hooking->refused[i].why);
 }
 
 void sonde_front_hooks_free(struct sonde_front_hooking *hooking)

@@ -10,6 +10,7 @@ has made and when.
 
 import collections
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 from sonde import (PATIENCE, SONDE, Trace, check, install, require, run,
@@ -863,6 +865,104 @@ def a_static_program_is_refused_by_name():
     text = refusal("-p", str(p.pid), "--malloc", "--locks")
     check("statically linked" in text and str(p.pid) in text, text)
     p.do("all", 1)
+    p.end()
+
+
+def started_as(name, *flags):
+    """A program that is called so, and sits in a directory of its own."""
+    path = scratch() / name
+    path.symlink_to(program(*flags))
+    return Plain(path)
+
+
+@test
+def who_is_meant_and_can_not_be_recorded_is_told_though_another_is():
+    first, second = started_as("meantfor", "-static"), started_as("meantfor")
+    third = started_as("meantfor", "-static")
+    a = attach("meantfor")
+    second.do("all", 1)
+    summary = a.end()
+    said = "".join(a.said)
+    check("; 2 of those that were meant are not recorded" in said, said)
+    check_equal((summary["processes"], summary["processes_missed"]), (1, 2),
+                "recorded, and not")
+    for p in first, third:
+        check(any(f"process {p.pid} is statically linked" in note
+                  for note in summary["notes"]), summary["notes"])
+    for p in first, second, third:
+        p.end()
+
+
+def maps_of(pid):
+    return pathlib.Path(f"/proc/{pid}/maps").read_text()
+
+
+@test
+def a_program_without_what_is_asked_for_is_left_alone():
+    """And is looked at again: what it loads later is found."""
+    p = started_as("lacksit")
+    p.do("all", 1)  # what it maps for itself is there
+    before = maps_of(p.pid)
+    a = Attached("-p", "lacksit", "--functions=*@libnone.so*")
+    check_equal(maps_of(p.pid), before, "its mappings")
+    a.end()
+    check_equal(maps_of(p.pid), before, "its mappings at the end")
+    p.end()
+
+
+def held_back(p, *command):
+    """Starts a command that puts probes into the process, and lets it do so after
+    hundreds of its attempts. The command, and when it might begin."""
+    with open(f"/proc/{p.pid}/mem", "rb") as memory:
+        fcntl.flock(memory, fcntl.LOCK_EX)
+        r = subprocess.Popen([SONDE, *map(str, command)], text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        path = pathlib.Path(f"/proc/{r.pid}/status")
+        while r.poll() is None and int(re.search(
+                r"^voluntary_ctxt_switches:\s(\d+)", path.read_text(),
+                re.M)[1]) < 300:
+            time.sleep(0.001)
+        return r, time.monotonic_ns()
+
+
+def recorded_ns(command, out, err):
+    """How long it says that it recorded."""
+    if command == "record":
+        return json.loads(err.splitlines()[-1])["wall_ns"]
+    said = json.loads(out)
+    if command == "top":
+        return said["sums"][0]["interval_ns"]
+    row = said["events"][0]
+    return row["count"] / row["rate_per_s"] * 1e9
+
+
+@test
+def what_it_took_to_put_probes_in_is_no_part_of_any_rate():
+    p = Plain()
+    ended = threading.Event()
+
+    def allocate():
+        while not ended.is_set():
+            p.do("all", 10)
+
+    worker = threading.Thread(target=allocate)
+    worker.start()
+    try:
+        for command in (["top", "--once", "--interval", "50ms"],
+                        ["count", "--duration", "50ms"],
+                        ["record", "--duration", "50ms", "-o",
+                         scratch() / "trace"]):
+            r, begin_ns = held_back(p, *command, "--json", "-p", p.pid,
+                                    "--malloc")
+            out, err = r.communicate(timeout=TIMEOUT)
+            at_most_ns = time.monotonic_ns() - begin_ns
+            check_equal(r.returncode, 0, err)
+            told_ns = recorded_ns(command[0], out, err)
+            check(0 < told_ns < at_most_ns,
+                  f"{command[0]}: {told_ns} ns, began {at_most_ns} ns ago")
+    finally:
+        ended.set()
+    worker.join()
     p.end()
 
 

@@ -774,20 +774,14 @@ static int learn_rules(struct hooked *hooked,
 	return rc;
 }
 
-/* From an open process to events. */
-static int hooks_begin(struct hooked *hooked,
-		       const struct sonde_hooks_config *config,
-		       struct sonde_process_error *error)
+/* What is to be put in, which is only read for: whoever can have nothing is left
+ * alone. */
+static int hooks_plan(struct hooked *hooked,
+		      const struct sonde_hooks_config *config,
+		      struct sonde_process_error *error)
 {
-	const char *what;
-	int rc = sonde_process_install(hooked->process, error);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	sonde_probe_switch_init(&hooked->flow, hooked->process, &hooked->arena);
-	/* What can fail without an arena comes first: the recorder is told of
-	 * none in vain. And pads want places that the arena might take: it is
-	 * two gigabytes of addresses. */
 	if (config->groups)
 		rc = plan(hooked, config->groups, error);
 	if (!rc && config->functions.nr)
@@ -797,20 +791,44 @@ static int hooks_begin(struct hooked *hooked,
 	if (!rc && config->sites.nr)
 		rc = sonde_hooks_sites_make(hooked->process, &config->sites,
 					    &hooked->sites, error);
-	if (rc)
-		return rc;
-	if (config->functions.args && !hooked->traced.chosen.is_whole)
+	if (!rc && config->functions.args && !hooked->traced.chosen.is_whole)
 		hooks_note(hooked,
 			   "%s (pid %d): reading its debugging information "
 			   "took too long, or failed: what some functions are "
 			   "given is not recorded",
 			   hooked->name, (int)hooked->pid);
-	if (config->groups & SONDE_HOOKS_GROUP_LOCKS)
+	return rc;
+}
+
+static void hooks_note_waiting(struct hooked *hooked, unsigned int groups)
+{
+	if (groups & SONDE_HOOKS_GROUP_LOCKS)
 		note_waiting(hooked, waits_for_futex,
 			     "waited for a lock or a condition");
-	if (config->groups & SONDE_HOOKS_GROUP_IO)
+	if (groups & SONDE_HOOKS_GROUP_IO)
 		note_waiting(hooked, is_in_io,
 			     "waited in a call for a file or a socket");
+}
+
+/* From a process that is looked at to events. */
+static int hooks_begin(struct hooked *hooked,
+		       const struct sonde_hooks_config *config,
+		       struct sonde_process_error *error)
+{
+	const char *what;
+	int rc = hooks_plan(hooked, config, error);
+
+	if (!rc)
+		rc = sonde_process_enter(hooked->process, error);
+	if (!rc)
+		rc = sonde_process_install(hooked->process, error);
+	if (rc)
+		return rc;
+	/* What can fail without an arena comes first: the recorder is told of
+	 * none in vain. And pads want places that the arena might take: it is
+	 * two gigabytes of addresses. */
+	sonde_probe_switch_init(&hooked->flow, hooked->process, &hooked->arena);
+	hooks_note_waiting(hooked, config->groups);
 	rc = put_probes(hooked, config, error);
 	if (rc)
 		return rc;
@@ -897,8 +915,7 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 	}
 	rc = sonde_process_clear_inherited(pid, &error);
 	if (!rc)
-		rc = sonde_process_open(pid, NULL, NULL, &error,
-					&hooked->process);
+		rc = sonde_process_look(pid, &error, &hooked->process);
 	if (!rc)
 		rc = hooks_begin(hooked, &hooks->config, &error);
 	if (rc) {

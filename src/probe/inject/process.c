@@ -441,27 +441,36 @@ static int start_servant(struct sonde_process *process,
 	return rc;
 }
 
-int sonde_process_open(pid_t pid, const struct sonde_borrow_ops *borrow,
-		       void *borrow_ctx, struct sonde_process_error *error,
-		       struct sonde_process **ret_process)
+static struct sonde_process *new_process(pid_t pid, bool is_held)
+{
+	struct sonde_process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->is_held = is_held;
+	process->servant_fd = -1;
+	process->fd = -1;
+	process->memory_fd = -1;
+	process->socket = -1;
+	process->agent.fd = -1;
+	return process;
+}
+
+static int open_to_look(pid_t pid, bool is_held,
+			struct sonde_process_error *error,
+			struct sonde_process **ret_process)
 {
 	struct sonde_process *process;
 	int rc = check_process(pid, error);
 
 	if (rc != 0)
 		return rc;
-	process = calloc(1, sizeof(*process));
+	process = new_process(pid, is_held);
 	if (!process) {
 		sonde_process_error_set(error, "no memory");
 		return -ENOMEM;
 	}
-	process->pid = pid;
-	process->is_held = borrow != NULL;
-	process->servant_fd = -1;
-	process->fd = -1;
-	process->memory_fd = -1;
-	process->socket = -1;
-	process->agent.fd = -1;
 	rc = open_files(process, error);
 	if (rc == 0)
 		rc = await_lock(process);
@@ -472,9 +481,46 @@ int sonde_process_open(pid_t pid, const struct sonde_borrow_ops *borrow,
 					"process %d has probes of another "
 					"server; end that first",
 					(int)pid);
-	if (rc == 0)
-		rc = start_servant(process, borrow, borrow_ctx, error);
-	(void)flock(process->memory_fd, LOCK_UN); /* it may not be open */
+	if (rc != 0) {
+		sonde_process_close(process);
+		return rc;
+	}
+	*ret_process = process;
+	return 0;
+}
+
+int sonde_process_look(pid_t pid, struct sonde_process_error *error,
+		       struct sonde_process **ret_process)
+{
+	return open_to_look(pid, false, error, ret_process);
+}
+
+static int enter_by(struct sonde_process *process,
+		    const struct sonde_borrow_ops *borrow, void *borrow_ctx,
+		    struct sonde_process_error *error)
+{
+	int rc = start_servant(process, borrow, borrow_ctx, error);
+
+	(void)flock(process->memory_fd, LOCK_UN); /* it is open */
+	return rc;
+}
+
+int sonde_process_enter(struct sonde_process *process,
+			struct sonde_process_error *error)
+{
+	return enter_by(process, NULL, NULL, error);
+}
+
+int sonde_process_open(pid_t pid, const struct sonde_borrow_ops *borrow,
+		       void *borrow_ctx, struct sonde_process_error *error,
+		       struct sonde_process **ret_process)
+{
+	struct sonde_process *process;
+	int rc = open_to_look(pid, borrow != NULL, error, &process);
+
+	if (rc != 0)
+		return rc;
+	rc = enter_by(process, borrow, borrow_ctx, error);
 	if (rc != 0) {
 		sonde_process_close(process);
 		return rc;

@@ -51,6 +51,15 @@ struct sonde_process_error {
 int sonde_process_open(pid_t pid, const struct sonde_borrow_ops *borrow,
 		       void *borrow_ctx, struct sonde_process_error *error,
 		       struct sonde_process **ret_process);
+/* The same in two steps: sonde_process_look() leaves the process alone, which may be
+ * read then (sonde_process_read()), and keeps other tools out until
+ * sonde_process_enter(), which opens it by ptrace. Either may fail as
+ * sonde_process_open() does; whatever was looked at is closed in the end. */
+int sonde_process_look(pid_t pid, struct sonde_process_error *error,
+		       struct sonde_process **ret_process);
+int sonde_process_enter(struct sonde_process *process,
+			struct sonde_process_error *error);
+
 /* The servant ends; what was put into the process stays and works on. (If the
  * tool is killed, the servant takes the probes out that sites[] names.) */
 void sonde_process_close(struct sonde_process *process);
