@@ -622,6 +622,11 @@ void sonde_mappings_stacks(struct sonde_mappings *mappings,
 	while (write_out(mappings) && has_more);
 }
 
+bool sonde_mappings_lacks_tables(const struct sonde_arena_source *image)
+{
+	return sonde_arena_source_unwind(image)->is_late;
+}
+
 void sonde_mappings_look(struct sonde_mappings *mappings,
 			 const struct sonde_arena_source *image, bool thorough)
 {
@@ -643,7 +648,7 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 	}
 	code_kb = code_kb_of(sonde_arena_source_pid(image));
 	room = sonde_arena_source_unwind(image);
-	/* Without a hash, there was no time for all tables. */
+	/* Without a hash, not all tables have been made. */
 	if (!code_kb || (code_kb == known->code_kb && !thorough &&
 			 !(room->stacks && !room->hash)))
 		return;

@@ -60,6 +60,10 @@ void sonde_mappings_glance(struct sonde_mappings *mappings,
 void sonde_mappings_look(struct sonde_mappings *mappings,
 			 const struct sonde_arena_source *image, bool thorough);
 
+/* There was no time for all tables by which its process walks its stacks: the
+ * next look makes some more. */
+bool sonde_mappings_lacks_tables(const struct sonde_arena_source *image);
+
 /* Tells what its process has kept of call stacks since the last time
  * (callstacks.h). NULL is fine. */
 void sonde_mappings_stacks(struct sonde_mappings *mappings,

@@ -35,6 +35,7 @@
 #define WATCH_NS          10000000ull
 #define ROLL_NS           20000000ull
 #define ROLL_SHARE        100 /* of the time, one part at most */
+#define TABLES_SHARE      4   /* while stacks can't be walked: that is once */
 
 /* ---- the loop ---- */
 
@@ -295,11 +296,14 @@ static void watch_out(struct sonde_recorder *r)
 }
 
 /* What are the threads called now, of those who have come, and what have they
- * loaded? And which memory do they use no more? */
-static void call_roll(struct sonde_recorder *r)
+ * loaded? And which memory do they use no more? False: there was no time for all
+ * tables by which they walk their stacks. */
+static bool call_roll(struct sonde_recorder *r)
 {
+	bool has_tables = true;
+
 	if (sonde_session_counts(r->config->session))
-		return; /* there is no trace for that */
+		return true; /* there is no trace for that */
 	for (uint32_t i = 0; r->nr_programs && i < SONDE_RECORDER_PROGRAMS_MAX;
 	     i++) {
 		const struct sonde_arena_source *source = r->programs[i].source;
@@ -314,24 +318,30 @@ static void call_roll(struct sonde_recorder *r)
 		sonde_recorder_look_at(r->state.roster, &r->programs[i]);
 		sonde_mappings_look(r->state.mappings, source, r->finishing);
 		sonde_mappings_stacks(r->state.mappings, source);
+		has_tables &= !sonde_mappings_lacks_tables(source);
 		if (!r->finishing)
 			sonde_recorder_let_in(r);
 	}
+	return has_tables;
 }
 
-/* Only while we are awake anyway, and for a small part of the time. */
+/* Only while we are awake anyway, and for a small part of the time: as our own
+ * counts it, for on a busy machine a look may last a hundred times as long. */
 static void call_roll_if_due(struct sonde_recorder *r)
 {
 	uint64_t now = sonde_monotonic_ns();
-	uint64_t took_ns;
+	uint64_t begin_ns, took_ns;
+	bool has_tables;
 
 	if (!r->nr_programs || now < r->next_roll_ns)
 		return;
-	call_roll(r);
-	took_ns = sonde_monotonic_ns() - now;
+	begin_ns = sonde_time_ns(CLOCK_THREAD_CPUTIME_ID);
+	has_tables = call_roll(r);
+	took_ns = sonde_time_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 	if (took_ns < ROLL_NS / ROLL_SHARE)
 		took_ns = ROLL_NS / ROLL_SHARE;
-	r->next_roll_ns = now + took_ns * ROLL_SHARE;
+	r->next_roll_ns =
+		now + took_ns * (has_tables ? ROLL_SHARE : TABLES_SHARE);
 }
 
 static void loop(struct sonde_recorder *r)

@@ -380,6 +380,7 @@ void sonde_unwind_publish(struct sonde_unwind *unwind,
 		forget_cached(stacks);
 	}
 	/* Where there is no room, there won't be any. */
-	room->hash = is_all || !at ? hash : 0;
+	room->is_late = !is_all && at;
+	room->hash = room->is_late ? 0 : hash;
 	free(to);
 }

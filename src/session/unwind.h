@@ -39,6 +39,7 @@ struct sonde_unwind_room {
 	struct sonde_stacks *stacks;
 	uint32_t depth;
 	bool is_awaited; /* the process waits: of large files no table is made */
+	bool is_late;    /* the budget was not enough for all tables */
 	const struct sonde_unwind *owner; /* it alone publishes */
 	uint64_t used;                    /* bytes behind the stacks' places */
 	uint64_t hash; /* of the mappings that were published, all of them */
