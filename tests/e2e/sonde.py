@@ -148,12 +148,13 @@ class Recording:
         return Trace(self.dir)
 
 
-def record(*command, options=(), env=None, timeout=240 * PATIENCE, **more):
+def record(*command, options=(), env=None, timeout=240 * PATIENCE,
+           directory=None, **more):
     """Runs `sonde record OPTIONS -o DIR -- COMMAND` to its end."""
     if {"--malloc", "--locks", "--io", "--log", "--functions"} & set(options):
         skip_if_sanitized("the preloaded library needs its runtime loaded "
                           "first")
-    directory = scratch() / "trace"
+    directory = directory or scratch() / "trace"
     run = subprocess.run(
         [SONDE, "record", *options, "-o", str(directory), "--",
          *map(str, command)],

@@ -3,6 +3,7 @@
 """test_jit_names.py - names of code that programs make at run time, by the map
 that they write for perf: /tmp/perf-PID.map."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -18,7 +19,6 @@ JIT = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #include <utime.h>
 static const unsigned char code[] = {
@@ -64,10 +64,12 @@ int main(int argc, char **argv)
 		utime(path, &(struct utimbuf){ 1000000000, 1000000000 });
 	if (!strcmp(argv[1], "foreign") && chown(path, 12345, 12345))
 		return 1;
-	/* In its first milliseconds a process has no tables for stacks yet. */
-	do
+	/* In its first milliseconds a process has no tables for stacks yet: who
+	 * asked says when there are some. */
+	do {
 		run(get);
-	while (clock() < CLOCKS_PER_SEC / 3);
+		usleep(1000);
+	} while (access(argv[2], F_OK));
 	return 0;
 }
 """
@@ -75,24 +77,43 @@ int main(int argc, char **argv)
 JIT = JIT.replace("sync();", "__asm__ volatile (\"\" ::: \"memory\");")
 
 
+def record_until(seen, *command, options):
+    """Records `command FILE`, which ends when FILE is there: once seen(trace)."""
+    directory = scratch() / "trace"
+    stop = scratch() / "stop"
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        recorded = pool.submit(record, *command, str(stop), options=options,
+                               directory=directory)
+        try:
+            while not recorded.done() and not seen(directory):
+                pass
+        finally:
+            stop.touch()
+        recording = recorded.result()
+    check_equal(recording.status, 0, recording.err)
+    return recording
+
+
+def callers(trace):
+    """What called get(), of each allocation whose stack says so."""
+    done = run(SONDE, "print", "--json", "-f", "size == 4242", trace)
+    for line in done.stdout.splitlines():
+        names = json.loads(line)["stack"] or []
+        for name, caller in zip(names, names[1:]):
+            if name.startswith("get"):
+                yield caller
+
+
 def jit_caller(how):
     """What the function that called get() is called."""
-    recording = record(build(JIT, "-fno-omit-frame-pointer"), how,
-                       options=["--malloc", "--stack"])
-    check_equal(recording.status, 0, recording.err)
+    recording = record_until(lambda trace: any(callers(trace)),
+                             build(JIT, "-fno-omit-frame-pointer"), how,
+                             options=["--malloc", "--stack"])
     path = pathlib.Path(recording.out.split()[0])
     for file in path, pathlib.Path(f"{path}.other"):
         if file.exists() or file.is_symlink():
             file.unlink()
-    done = run(SONDE, "print", "--json", recording.dir)
-    check_equal(done.returncode, 0, done.stderr)
-    stacks = [line["stack"] for line in map(json.loads,
-                                            done.stdout.splitlines())
-              if line["payload"].get("size") == 4242]
-    check(stacks, "nothing was allocated")
-    names = stacks[-1]
-    i, = [k for k, name in enumerate(names) if name.startswith("get")]
-    return recording, names[i + 1]
+    return recording, list(callers(recording.dir))[-1]
 
 
 @test
@@ -117,6 +138,14 @@ def maps_that_are_not_the_processs_are_not_believed():
         check("compiled" not in jit_caller("foreign")[1], "another user's")
 
 
+def calls_code_of_no_file(trace):
+    """Code that was made at run time calls such code: it has no name yet."""
+    done = run(SONDE, "print", "--json",
+               "-f", "size >= 70000 && size < 70016", trace)
+    return any(line.count("in no file that was mapped") > 2
+               for line in done.stdout.splitlines())
+
+
 @test
 def javascript_has_names():
     require("node")
@@ -126,14 +155,20 @@ function innermost(n) { const b = Buffer.allocUnsafeSlow(70000 + n); return b; }
 function middle(n) { let r = 0; for (let i = 0; i < 3; i++)
     r += innermost(n + i)[0] | 0; return r; }
 console.log("/tmp/perf-" + process.pid + ".map");
+const fs = require("fs"), stop = process.argv[2];
+const pause = new Int32Array(new SharedArrayBuffer(4));
 let sum = 0;
-for (const begun = Date.now(); Date.now() - begun < 1500;)
+for (let i = 0; i < 20000; i++)
+    sum += middle(sum & 7);
+for (; !fs.existsSync(stop); Atomics.wait(pause, 0, 0, 5))
     sum += middle(sum & 7);
 """)
-    recording = record("node", "--perf-basic-prof", "--no-logfile-per-isolate",
-                       f"--logfile={scratch() / 'v8.log'}", str(script),
-                       options=["--malloc", "--stack=32"])
-    check_equal(recording.status, 0, recording.err)
+    recording = record_until(
+        calls_code_of_no_file, "node",
+        "--no-turbo-inlining", "--perf-basic-prof",
+        "--no-logfile-per-isolate",
+        f"--logfile={scratch() / 'v8.log'}", str(script),
+        options=["--malloc", "--stack=32"])
     pathlib.Path(recording.out.split()[0]).unlink()
     done = run(SONDE, "flame", "--stacks", "--weight", "size", "--folded",
                recording.dir)
