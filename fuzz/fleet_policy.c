@@ -38,7 +38,27 @@ static void check_permitted(const char *policy,
 			   strcmp(word.name, "file"));
 		if (!strcmp(word.name, "do") && !strncmp(word.value, "run", 3))
 			FUZZ_CHECK(strstr(policy, "do=run"));
+		if (!strcmp(word.name, "do") &&
+		    !strncmp(word.value, "snapshot@", 9))
+			FUZZ_CHECK(strstr(policy, "do=snapshot@"));
 	}
+}
+
+/* By who may ask all, and by a machine, which may ask for less. */
+static void ask_policy(const char *text,
+		       const struct sonde_fleet_policy *policy,
+		       struct sonde_fleet_order *order)
+{
+	char error[400];
+
+	if (!sonde_fleet_policy_check(policy, order, error, sizeof(error)))
+		check_permitted(text, order);
+	(void)snprintf(order->by, sizeof(order->by), "web-1");
+	if (sonde_fleet_policy_check(policy, order, error, sizeof(error)))
+		return;
+	check_permitted(text, order);
+	FUZZ_CHECK(strstr(text, "by="));
+	FUZZ_CHECK(order->what == SONDE_FLEET_ORDER_SNAPSHOT && !*order->words);
 }
 
 static void check_policy(struct fuzz_input *in)
@@ -60,10 +80,8 @@ static void check_policy(struct fuzz_input *in)
 	if (!sonde_fleet_policy_parse(copy, strlen(text), &policy, error,
 				      sizeof(error))) {
 		size = sonde_fleet_order_put(&order, line);
-		if (size && !sonde_fleet_order_parse(line, size, &order) &&
-		    !sonde_fleet_policy_check(&policy, &order, error,
-					      sizeof(error)))
-			check_permitted(text, &order);
+		if (size && !sonde_fleet_order_parse(line, size, &order))
+			ask_policy(text, &policy, &order);
 	}
 	free(copy);
 }

@@ -170,6 +170,14 @@ static void check_nats(const char *bytes, size_t size)
 			sonde_nats_take_answer_subject(subject, again, trace));
 		FUZZ_CHECK(!strcmp(host, again));
 	}
+	if (sonde_nats_take_order_subject(bytes, host, trace)) {
+		check_name(host, SONDE_NET_NAME_MAX);
+		sonde_nats_put_order_subject(host, trace, subject);
+		FUZZ_CHECK(strlen(subject) < SONDE_NATS_SUBJECT);
+		FUZZ_CHECK(
+			sonde_nats_take_order_subject(subject, again, trace));
+		FUZZ_CHECK(!strcmp(host, again));
+	}
 	if (!sonde_nats_take_subject(bytes, host, trace))
 		return;
 	check_name(host, SONDE_NET_NAME_MAX);

@@ -53,6 +53,7 @@ struct answer {
 
 struct asking {
 	const char *from, *within;
+	const char *by; /* the machine that says it; "": none */
 	struct sonde_fleet_order order;
 	struct sonde_net_config config;
 	struct sonde_net_error error;
@@ -68,8 +69,9 @@ int sonde_command_stray(void *words, const char *value)
 {
 	(void)words;
 	(void)value;
-	sonde_complain("--from and --within are of --hosts GLOB, which is "
-		       "written out");
+	sonde_complain(
+		"--from, --within and --by are of --hosts GLOB, which is "
+		"written out");
 	return SONDE_EXIT_USAGE;
 }
 
@@ -115,6 +117,8 @@ static int take_option(void *ctx, const struct sonde_option *option,
 		asking->from = value;
 	else if (!strcmp(name, "within"))
 		asking->within = value;
+	else if (!strcmp(name, "by"))
+		asking->by = value;
 	else if (!strcmp(name, "json"))
 		asking->json = true;
 	else if (!strcmp(name, "output") || !strcmp(name, "file")) {
@@ -146,6 +150,8 @@ static int asking_words(struct asking *asking,
 	else if (optind + 1 != argc || !sonde_session_is_name(argv[optind]))
 		sonde_complain("%s --hosts: give the name of one session",
 			       command->name);
+	else if (*asking->by && !sonde_net_is_name(asking->by))
+		sonde_complain("--by: that is no name of a machine");
 	else if (sonde_number_parse_time_us(asking->within, &us) ||
 		 us > (uint64_t)24 * 3600 * 1000000)
 		sonde_complain("--within %.100s: give a time up to 24h, such "
@@ -405,7 +411,7 @@ static int asking_call(struct asking *asking, struct sonde_net *net,
 		return sonde_net_fail(&asking->error, -E2BIG,
 				      "these options are too long to be sent");
 	*ret_knows_all = !sonde_net_hear(net, asking_take_beat, asking, &heard);
-	err = sonde_net_work_call(net, job, &word);
+	err = sonde_net_work_call(net, asking->by, job, &word);
 	return err ? err : hear_answers(asking, net);
 }
 
@@ -440,7 +446,7 @@ static int ask_all(struct asking *asking, const struct sonde_command *command)
 int sonde_command_everywhere(const struct sonde_command *command, int argc,
 			     char **argv)
 {
-	static struct asking asking = { .within = "2min" };
+	static struct asking asking = { .within = "2min", .by = "" };
 	bool is_meant = false;
 	int status;
 

@@ -19,6 +19,11 @@
 	  "where they are asked: nats://HOST" },                      \
 	{ "within", 0, "TIME", NULL, SONDE_EVERYWHERE_STRAY(3),       \
 	  "wait so long for their answers (default: 2min)" }
+/* Of a command that a machine may say itself. */
+#define SONDE_EVERYWHERE_BY                                           \
+	{ "by", 0, "NAME", NULL, SONDE_EVERYWHERE_STRAY(4),           \
+	  "say it as this machine, as a trigger does (--do "          \
+	  "snapshot@HOSTS)" }
 /* clang-format on */
 
 /* One of these without --hosts: says so. */

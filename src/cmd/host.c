@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/number.h"
 #include "cmd/cmd.h"
 #include "cmd/host.h"
 #include "cmd/read_watch.h"
@@ -26,7 +27,7 @@ static const char usage[] =
 	"start --hosts GLOB' and its kin, until it is interrupted.\n";
 
 struct words {
-	const char *from, *policy, *out, *name;
+	const char *from, *policy, *out, *name, *pause;
 	bool ships, quiet;
 };
 
@@ -42,6 +43,9 @@ static const struct sonde_option options[] = {
 	  "the machine's name there; default: what the kernel says" },
 	{ "ship", 0, NULL, NULL, TO(ships),
 	  "ship snapshots that others ask for to URL" },
+	{ "pause", 0, "TIME", NULL, TO(pause),
+	  "between two snapshots of a session that machines ask for themselves "
+	  "(default: 10s)" },
 	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
 	{ 0 }
 };
@@ -50,7 +54,7 @@ static const struct sonde_option options[] = {
 /* ---- orders ---- */
 
 static int answer_order(struct sonde_net *net,
-			const struct sonde_command_host_config *config,
+			struct sonde_command_host_config *config,
 			const struct sonde_fleet_order *order)
 {
 	struct sonde_net_heard_word word = { "", 0 };
@@ -72,9 +76,10 @@ static int host_listen(struct sonde_net *net,
 {
 	static struct sonde_fleet_order order;
 	struct sonde_net_heard_word word;
+	char by[SONDE_NET_NAME_MAX + 1];
 	int n;
 
-	while ((n = sonde_net_work_called(net, LISTEN_MS, &word)) >= 0) {
+	while ((n = sonde_net_work_called(net, LISTEN_MS, by, &word)) >= 0) {
 		if (sonde_watch_progress(0, 0))
 			return -EINTR;
 		sonde_command_host_policy_renew(&config->policy, quiet);
@@ -86,12 +91,13 @@ static int host_listen(struct sonde_net *net,
 					    "and left out");
 			continue;
 		}
+		memcpy(order.by, by, sizeof(by));
 		if (!sonde_fleet_is_any_of(order.hosts, config->name))
 			continue;
 		if (!quiet)
-			sonde_complain("host: asked to %s '%s'",
+			sonde_complain("host: asked to %s '%s'%s%s",
 				       sonde_fleet_order_name(order.what),
-				       order.session);
+				       order.session, *by ? " by " : "", by);
 		n = answer_order(net, config, &order);
 		if (n < 0)
 			return n;
@@ -99,14 +105,13 @@ static int host_listen(struct sonde_net *net,
 	return n;
 }
 
-static int host_serve(const char *from,
-		      struct sonde_command_host_config *config, bool quiet)
+static int host_serve(struct sonde_command_host_config *config, bool quiet)
 {
 	struct sonde_net_error error = { .text = "no memory" };
 	struct sonde_net *net;
 	int err;
 
-	if (sonde_net_open(from, &sonde_command_net, &error, &net)) {
+	if (sonde_net_open(config->url, &sonde_command_net, &error, &net)) {
 		sonde_complain("host: %s", error.text);
 		return SONDE_EXIT_USAGE;
 	}
@@ -132,8 +137,9 @@ static int host_run(int argc, char **argv)
 {
 	static struct sonde_command_host_config config;
 	static char out[PATH_MAX];
-	struct words words = { 0 };
+	struct words words = { .pause = "10s" };
 	struct utsname system;
+	uint64_t pause_us = 0;
 	const char *lacks;
 	int status = sonde_option_take(&sonde_command_host, argc, argv, &words,
 				       NULL);
@@ -146,6 +152,8 @@ static int host_run(int argc, char **argv)
 		lacks = "-o: there is no such directory";
 	if (!lacks && uname(&system))
 		lacks = "what is this machine's name? --host NAME";
+	if (!lacks && sonde_number_parse_time_us(words.pause, &pause_us))
+		lacks = "--pause: give a time such as 10s";
 	if (!lacks && words.name && !sonde_net_is_name(words.name))
 		lacks = "--host: that is no name of a machine";
 	if (lacks) {
@@ -155,10 +163,12 @@ static int host_run(int argc, char **argv)
 	status = sonde_command_host_policy_begin(&config.policy, words.policy);
 	if (status)
 		return status;
+	config.pause_ns = pause_us * 1000;
 	config.name = words.name ? words.name : system.nodename;
 	config.out = out;
 	config.from = words.ships ? words.from : NULL;
-	return host_serve(words.from, &config, words.quiet);
+	config.url = words.from;
+	return host_serve(&config, words.quiet);
 }
 
 const struct sonde_command sonde_command_host = {

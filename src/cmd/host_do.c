@@ -10,9 +10,13 @@
  * 3. Where a trace is put is said here, before the order's words.
  * 4. The process is waited for OBEY_MS at most, and then killed. What a recorder
  *    does that it has started goes on.
+ * 5. Of orders that machines say themselves, one is obeyed in each pause (host.h) for
+ *    each session: what happens to all of a hundred machines makes a hundred
+ *    orders. Who is held back is told, and where what was held is.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,6 +36,7 @@
 
 #define OBEY_MS   60000
 #define OWN_WORDS 8
+#define NS_PER_MS 1000000u
 /* "--a" and a newline are the shortest. */
 #define WORDS_MAX  (SONDE_FLEET_ORDER_WORDS / 4 + OWN_WORDS)
 #define OUTPUT_MAX ((size_t)256 << 10)
@@ -218,7 +223,43 @@ static void ship(const struct sonde_command_host_config *config,
 		       deed->directory, shipped.error);
 }
 
-static void make_answer_of(const struct sonde_command_host_config *config,
+static struct sonde_command_host_recent *
+host_find_recent(struct sonde_command_host_config *config, const char *session)
+{
+	struct sonde_command_host_recent *oldest = config->recent;
+
+	for (size_t i = 0; i < SONDE_COMMAND_HOST_RECENT; i++) {
+		struct sonde_command_host_recent *recent = &config->recent[i];
+
+		if (recent->at_ns && !strcmp(recent->session, session))
+			return recent;
+		if (recent->at_ns < oldest->at_ns)
+			oldest = recent;
+	}
+	*oldest = (struct sonde_command_host_recent){ .at_ns = 0 };
+	(void)snprintf(oldest->session, sizeof(oldest->session), "%s", session);
+	return oldest;
+}
+
+/* Invariant 5. */
+static int host_hold_back(const struct sonde_command_host_config *config,
+			  const struct sonde_command_host_recent *recent,
+			  struct deed *deed)
+{
+	uint64_t now_ns = sonde_monotonic_ns();
+
+	if (!recent->at_ns || now_ns - recent->at_ns >= config->pause_ns)
+		return 0;
+	(void)snprintf(deed->error, sizeof(deed->error),
+		       "held back: machines asked for it %" PRIu64
+		       " ms before, and get it each %" PRIu64
+		       " ms at most; what there was is in %.2000s",
+		       (now_ns - recent->at_ns) / NS_PER_MS,
+		       config->pause_ns / NS_PER_MS, recent->directory);
+	return -EBUSY;
+}
+
+static void make_answer_of(struct sonde_command_host_config *config,
 			   const struct sonde_fleet_order *order,
 			   struct deed *deed)
 {
@@ -227,12 +268,17 @@ static void make_answer_of(const struct sonde_command_host_config *config,
 	struct sonde_fleet_order words = *order;
 	char output[PATH_MAX + sizeof("--output=")];
 	const char *argv[WORDS_MAX + 1];
+	struct sonde_command_host_recent *recent = NULL;
 	char number[9];
 
 	deed->status = SONDE_FLEET_ORDER_REFUSED;
 	if (sonde_fleet_policy_check(&config->policy.policy, order, deed->error,
 				     sizeof(deed->error)) ||
 	    host_check_words(command, order, deed))
+		return;
+	if (*order->by)
+		recent = host_find_recent(config, order->session);
+	if (recent && host_hold_back(config, recent, deed))
 		return;
 	*deed->error = '\0';
 	sonde_hex_put(order->job, 4, number);
@@ -241,12 +287,17 @@ static void make_answer_of(const struct sonde_command_host_config *config,
 	(void)snprintf(output, sizeof(output), "--output=%s", deed->directory);
 	host_put_words(&words, output, argv);
 	host_obey(argv, deed);
+	if (!deed->status && recent) {
+		recent->at_ns = sonde_monotonic_ns();
+		(void)snprintf(recent->directory, sizeof(recent->directory),
+			       "%s", deed->directory);
+	}
 	if (!deed->status && config->from &&
 	    order->what == SONDE_FLEET_ORDER_SNAPSHOT)
 		ship(config, deed);
 }
 
-void *sonde_command_host_do(const struct sonde_command_host_config *config,
+void *sonde_command_host_do(struct sonde_command_host_config *config,
 			    const struct sonde_fleet_order *order,
 			    size_t *ret_size)
 {

@@ -221,6 +221,7 @@ static const struct sonde_option snapshot_options[] = {
 	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
 	{ "json", 0, NULL, NULL, TO(json), "what is in it, as JSON" },
 	SONDE_EVERYWHERE_OPTIONS,
+	SONDE_EVERYWHERE_BY,
 	{ 0 }
 };
 /* clang-format on */

@@ -114,6 +114,7 @@ int sonde_fleet_order_parse(const void *bytes, size_t size,
 	size_t length = sonde_net_line_take("sonde1 order", order_fields, bytes,
 					    size, ret_order);
 
+	*ret_order->by = '\0';
 	return length && length == size && *ret_order->hosts &&
 			       sonde_session_is_name(ret_order->session) &&
 			       has_words_only(ret_order) ?

@@ -5,6 +5,7 @@
  *
  *	sonde1 order WORD job=HEX hosts=TEXT session=TEXT words=TEXT check=HEX
  *
+ * A machine may say one as well, when something happened there (--do snapshot@HOSTS).
  * Whoever may be heard by a machine may have written it, so what is read is
  * checked here, and then by the machine's own policy (policy.h).
  */
@@ -45,6 +46,9 @@ struct sonde_fleet_order {
 	enum sonde_fleet_order_what what;
 	uint8_t job[16]; /* by chance: whose answers are meant */
 	char hosts[SONDE_FLEET_ORDER_HOSTS + 1]; /* globs, commas between */
+	/* Not in the line: which machine says it, by where it was heard; "": who may
+	 * say what to all. */
+	char by[SONDE_NET_NAME_MAX + 1];
 	char session[SONDE_NAMED_CHARS + 1];
 	/* Options, each "--name" or "--name=value" and a newline. */
 	char words[SONDE_FLEET_ORDER_WORDS + 1];
@@ -69,7 +73,7 @@ bool sonde_fleet_order_next(const char **at,
 /* Its bytes; 0: they would be more than SONDE_NET_HEAD_MAX - 1. */
 size_t sonde_fleet_order_put(const struct sonde_fleet_order *order,
 			     char to[SONDE_NET_HEAD_MAX]);
-/* All of them; 0 or -EINVAL. */
+/* All of them, by no machine; 0 or -EINVAL. */
 int sonde_fleet_order_parse(const void *bytes, size_t size,
 			    struct sonde_fleet_order *ret_order);
 

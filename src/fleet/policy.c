@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "base/text.h"
+#include "fleet/globs.h"
 #include "types/select.h"
 
 #define BLANKS " \t"
@@ -33,9 +34,15 @@ static const char *const needs[] = {
 	"loglevel", "min-duration",  "depth",
 };
 
-/* Where a trace is put is the machine's to say, and files are not of it. */
-static const char *const never[] = { "output", "file", "help", "hosts",
-				     "from" };
+/* Where a trace is put is the machine's to say, as what it is called is and where
+ * it asks others; and files are not of it. */
+static const char *const never[] = { "output", "file",   "help",  "hosts",
+				     "from",   "ask-at", "ask-as" };
+
+/* It is no option, but says whose orders a line is about. */
+static const char by_name[] = "by";
+/* An action of --do: others are asked. */
+static const char asks_others[] = "snapshot@";
 
 static bool policy_has_name(const char *const *list, size_t nr,
 			    const char *name)
@@ -98,7 +105,8 @@ static const char *item_error(const struct policy_item *item)
 {
 	uint64_t amount;
 
-	if (policy_has_name(never, SONDE_ARRAY_SIZE(never), item->name))
+	if (policy_has_name(never, SONDE_ARRAY_SIZE(never), item->name) ||
+	    !strcmp(item->name, by_name))
 		return "that is not for others to say";
 	if (!strcmp(item->name, "do") && (!item->limit || item->is_bound))
 		return "say which: do=snapshot, or do=run if others may have "
@@ -107,6 +115,19 @@ static const char *item_error(const struct policy_item *item)
 		return "behind <= comes a number, such as memory<=64M or "
 		       "duration<=1h";
 	return NULL;
+}
+
+/* Of a command that has no options. */
+static const char *bare_item_error(enum sonde_fleet_order_what what,
+				   const struct policy_item *item)
+{
+	return what == SONDE_FLEET_ORDER_SNAPSHOT &&
+			       !strcmp(item->name, by_name) && item->limit &&
+			       !item->is_bound ?
+		       NULL :
+	       what == SONDE_FLEET_ORDER_SNAPSHOT ?
+		       "this command has no options but by=HOSTS" :
+		       "this command has no options";
 }
 
 static const char *line_error(const char *line)
@@ -131,7 +152,7 @@ static const char *line_error(const char *line)
 		error = n < 0 ? "options are said as event, event=app:*, or "
 				"memory<=64M" :
 			what < SONDE_FLEET_ORDER_CHANGE ?
-				"this command has no options" :
+				bare_item_error(what, &item) :
 				item_error(&item);
 	return error;
 }
@@ -215,9 +236,14 @@ static bool is_within_all(const char *glob, const char *values)
 
 static bool is_action_permitted(const char *glob, const char *value)
 {
-	if (strncmp(value, "run", 3) != 0)
+	size_t length = strlen(asks_others);
+
+	if (!strncmp(value, "run", 3))
+		return !strcmp(glob, "run");
+	if (strncmp(value, asks_others, length) != 0)
 		return is_within_all(glob, value);
-	return !strcmp(glob, "run");
+	return !strncmp(glob, asks_others, length) &&
+	       is_within_all(glob + length, value + length);
 }
 
 static bool item_permits(const struct policy_item *item,
@@ -226,7 +252,7 @@ static bool item_permits(const struct policy_item *item,
 	uint64_t bound;
 	uint64_t amount;
 
-	if (strcmp(item->name, word->name) != 0)
+	if (strcmp(item->name, word->name) != 0 || !strcmp(item->name, by_name))
 		return false;
 	if (!item->limit)
 		return true;
@@ -274,6 +300,22 @@ static bool policy_needs(const struct sonde_fleet_order *order,
 				       item->name) :
 		       !strcmp(item->name, "event") &&
 			       order_has(order, "exclude");
+}
+
+/* Whether they are about who says it. */
+static bool items_heed(const char *items, const char *by)
+{
+	struct policy_item item;
+	bool is_of_machines = false;
+
+	while (take_item(&items, &item) > 0) {
+		if (strcmp(item.name, by_name) != 0)
+			continue;
+		is_of_machines = true;
+		if (*by && sonde_fleet_is_any_of(item.limit, by))
+			return true;
+	}
+	return !is_of_machines && !*by;
 }
 
 /* Whether these items permit all of it. */
@@ -329,14 +371,16 @@ int sonde_fleet_policy_check(const struct sonde_fleet_policy *policy,
 	char line[SONDE_FLEET_POLICY_LINE + 1];
 
 	(void)snprintf(error, error_size,
-		       "the policy of this machine doesn't permit '%s %s'",
-		       sonde_fleet_order_name(order->what), order->session);
+		       "the policy of this machine doesn't permit '%s %s'%s%s",
+		       sonde_fleet_order_name(order->what), order->session,
+		       *order->by ? " by the machine " : "", order->by);
 	for (const char *at = policy->text; *at;) {
 		size_t length = strcspn(at, "\n");
 		const char *items = line;
 
 		(void)snprintf(line, sizeof(line), "%.*s", (int)length, at);
 		if (line_is_about(&items, order) &&
+		    items_heed(items, order->by) &&
 		    line_permits(items, order, error, error_size))
 			return 0;
 		at += length + 1;

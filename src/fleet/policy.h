@@ -5,6 +5,7 @@
  *
  *	# a comment
  *	COMMAND SESSIONS [OPTION | OPTION=GLOB | OPTION<=BOUND]...
+ *	snapshot SESSIONS by=HOSTS
  *
  * An order (order.h) is permitted if one line permits all of it: the command, the
  * session's name by the glob, and each option. What isn't named is refused, so an
@@ -17,7 +18,10 @@
  * 3. A limit of what is recorded (needs[] in policy.c) would be none if the option
  *    were left out: so that is refused.
  * 4. `do` is of no use without a glob, and `run` is permitted only by do=run:
- *    commands that others choose are run for no other word.
+ *    commands that others choose are run for no other word; so is snapshot@HOSTS by
+ *    do=snapshot@HOSTS.
+ * 5. What a machine says itself (order->by) is permitted by lines with a `by=` that
+ *    means it, and no other order is by these.
  *
  * Pure, no allocation; what is checked is a stranger's.
  */

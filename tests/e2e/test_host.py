@@ -162,7 +162,7 @@ def publish(port, *messages):
     with socket.create_connection(("127.0.0.1", port)) as s:
         s.sendall(b'CONNECT {"verbose":false}\r\n')
         for m in messages:
-            s.sendall(b"PUB sonde-orders %d\r\n%s\r\n" % (len(m), m))
+            s.sendall(b"PUB sonde-orders.all %d\r\n%s\r\n" % (len(m), m))
         s.sendall(b"PING\r\n")
         while b"PONG" not in s.recv(65536):
             pass
@@ -190,6 +190,36 @@ def what_is_no_order_is_left_out():
         check_equal(process.returncode, 0, "its status")
         check("an order isn't understood" in words, words)
         check("asked to stop" not in words, words)
+
+
+@test
+def machines_ask_for_snapshots_of_those_that_heed_them():
+    url = Server().url
+    once = "--pause", "1h"
+
+    def snapshot(*by, status=1):
+        return {host: (row["answer"], row["why"] or "") for host, row in ask(
+            url, "snapshot", "night", "--hosts", "*", *by,
+            status=status).items()}
+
+    with Machine(url, "web-2", f"{ALL}snapshot * by=web-*", *once) as two, \
+            Machine(url, "db", ALL, *once):
+        start(url, "*")
+        two.program.do("emit", 10)
+        first = snapshot("--by", "web-1")
+        check_equal(first["web-2"][0], "done", f"who heeds it: {first}")
+        check_equal(first["db"][0], "refused", f"who doesn't: {first}")
+        check("by the machine web-1" in first["db"][1], f"why: {first}")
+        second = snapshot("--by", "web-3")["web-2"]
+        check_equal(second[0], "refused", f"another one: {second}")
+        check("held back" in second[1] and f"{two.home.traces}/night-" in
+              second[1], f"why: {second}")
+        check_equal([snapshot("--by", "mail")["web-2"][0],
+                     snapshot(status=0)["db"][0]], ["refused", "done"],
+                    "others")
+        check_equal(len(list(two.home.traces.glob("night-*"))), 3,
+                    "the session's trace, and a snapshot by a machine and by "
+                    "who may ask all")
 
 
 @test
@@ -233,6 +263,13 @@ def what_the_guide_permits_is_enough_and_nobody_answers_as_another():
         check_equal((sorted(rows), rows["web-1"]["answer"]),
                     (["web-1"], "failed"), "rows")
         check("doesn't permit it" in other.communicate()[1], "words of web-2")
+        row = ask(as_user("web-1:one"), "snapshot", "x", "--hosts", "*", "--by",
+                  "web-1", status=1)["web-1"]
+        check("by the machine web-1" in row["why"], f"as itself: {row}")
+        done = run(SONDE, "snapshot", "x", "--hosts", "*", "--by", "web-2",
+                   "--from", as_user("web-1:one"))
+        check_equal(done.returncode, 1, "its status as another")
+        check("doesn't permit it" in done.stderr, done.stderr)
         own.terminate()
         check_equal(own.wait(), 0, "status of web-1")
     done = run(SONDE, "status", "x", "--hosts", "*", "--from",

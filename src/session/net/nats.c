@@ -35,9 +35,9 @@
  * a job is a request to sonde-work.JOB, so the server says at once if nobody is
  * there to hear it.
  *
- * Words to all hosts have the subject sonde-orders, and what one tells is
- * sonde-answers.HOST.JOB: so a server's permissions say who may call, and that
- * nobody answers as another.
+ * Words to all hosts have the subject sonde-orders.all, or sonde-orders.HOST.JOB if
+ * a host says them, and what one tells is sonde-answers.HOST.JOB: so a server's
+ * permissions say who may call, and that nobody calls or answers as another.
  *
  * A position is the number that the server gives the next message. Whoever waits
  * for a server does so for SONDE_NET_GIVE_UP_NS without an answer, and then fails.
@@ -1014,8 +1014,7 @@ static int net_nats_hear(struct sonde_net *net, sonde_net_hear_fn *take,
 
 /* ---- work ---- */
 
-#define WORK_OFFER  "sonde-work.offer"
-#define WORK_ORDERS "sonde-orders"
+#define WORK_OFFER "sonde-work.offer"
 
 /* What a call of the client's came to: 0, or an error that is said. */
 static int work_done(struct nats_net *net, natsStatus status)
@@ -1166,18 +1165,23 @@ static int work_publish(struct nats_net *net, const char *subject,
 	return work_done(net, status);
 }
 
-static int work_call(struct sonde_net *net, const uint8_t job[16],
+static int work_call(struct sonde_net *net, const char *by,
+		     const uint8_t job[16],
 		     const struct sonde_net_heard_word *word)
 {
 	struct nats_net *nats = nats_of(net);
-	char subject[64];
+	char subject[SONDE_NATS_SUBJECT];
 	int err;
 
 	sonde_hex_put(job, 16, nats->job);
 	(void)snprintf(subject, sizeof(subject), SONDE_NATS_ANSWERS ".*.%s",
 		       nats->job);
 	err = work_listen(nats, subject);
-	return err ? err : work_publish(nats, WORK_ORDERS, word);
+	if (err)
+		return err;
+	if (*by)
+		sonde_nats_put_order_subject(by, job, subject);
+	return work_publish(nats, *by ? subject : SONDE_NATS_ORDERS_ALL, word);
 }
 
 static int work_told(struct sonde_net *net, int wait_ms,
@@ -1195,11 +1199,21 @@ static int work_told(struct sonde_net *net, int wait_ms,
 }
 
 static int work_called(struct sonde_net *net, int wait_ms,
+		       char ret_by[SONDE_NET_NAME_MAX + 1],
 		       struct sonde_net_heard_word *ret_word)
 {
-	int err = work_listen(nats_of(net), WORK_ORDERS);
+	int n = work_listen(nats_of(net), SONDE_NATS_ORDERS ".>");
+	const char *subject;
+	uint8_t job[16];
 
-	return err ? err : work_hear(net, wait_ms, ret_word);
+	if (!n)
+		n = work_hear(net, wait_ms, ret_word);
+	if (n <= 0)
+		return n;
+	subject = natsMsg_GetSubject(nats_of(net)->word);
+	*ret_by = '\0';
+	return !strcmp(subject, SONDE_NATS_ORDERS_ALL) ||
+	       sonde_nats_take_order_subject(subject, ret_by, job);
 }
 
 static int work_tell(struct sonde_net *net, const char *host,

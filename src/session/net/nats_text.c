@@ -78,6 +78,19 @@ bool sonde_nats_take_answer_subject(const char *subject,
 	return take_subject(SONDE_NATS_ANSWERS ".", subject, host, job);
 }
 
+void sonde_nats_put_order_subject(const char *host, const uint8_t job[16],
+				  char subject[SONDE_NATS_SUBJECT])
+{
+	put_subject(SONDE_NATS_ORDERS, host, job, subject);
+}
+
+bool sonde_nats_take_order_subject(const char *subject,
+				   char host[SONDE_NET_NAME_MAX + 1],
+				   uint8_t job[16])
+{
+	return take_subject(SONDE_NATS_ORDERS ".", subject, host, job);
+}
+
 void sonde_nats_put_beat_subject(const char *host, uint64_t ship,
 				 char subject[SONDE_NATS_SUBJECT])
 {

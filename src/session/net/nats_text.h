@@ -19,10 +19,13 @@
 /* The last heartbeat of each ship is in this one; its name is in no subject of
  * the other. */
 #define SONDE_NATS_HOSTS "SONDE_HOSTS"
-/* Begins the subjects of what hosts answer. */
+/* Begins the subjects of what hosts answer, and of what is said to all of them. */
 #define SONDE_NATS_ANSWERS "sonde-answers"
-#define SONDE_NATS_SUBJECT (3 * SONDE_NET_NAME_MAX + 64) /* bytes of one */
-#define SONDE_NATS_ID      128u
+#define SONDE_NATS_ORDERS  "sonde-orders"
+/* By no host: it has less parts than those by one. */
+#define SONDE_NATS_ORDERS_ALL SONDE_NATS_ORDERS ".all"
+#define SONDE_NATS_SUBJECT    (3 * SONDE_NET_NAME_MAX + 64) /* bytes of one */
+#define SONDE_NATS_ID         128u
 
 /* "sonde.HOST.TRACE"; a byte of the host's name that NATS wouldn't have, or that
  * means something there, is %XX. */
@@ -39,6 +42,13 @@ void sonde_nats_put_answer_subject(const char *host, const uint8_t job[16],
 bool sonde_nats_take_answer_subject(const char *subject,
 				    char host[SONDE_NET_NAME_MAX + 1],
 				    uint8_t job[16]);
+
+/* The same of what a host says to all: "sonde-orders.HOST.JOB". */
+void sonde_nats_put_order_subject(const char *host, const uint8_t job[16],
+				  char subject[SONDE_NATS_SUBJECT]);
+bool sonde_nats_take_order_subject(const char *subject,
+				   char host[SONDE_NET_NAME_MAX + 1],
+				   uint8_t job[16]);
 
 /* The same of heartbeats: "sonde-hosts.HOST.SHIP". */
 void sonde_nats_put_beat_subject(const char *host, uint64_t ship,

@@ -66,12 +66,13 @@ int sonde_net_work_say(struct sonde_net *net, const uint8_t job[16],
 					    ret_answer);
 }
 
-int sonde_net_work_call(struct sonde_net *net, const uint8_t job[16],
+int sonde_net_work_call(struct sonde_net *net, const char *by,
+			const uint8_t job[16],
 			const struct sonde_net_heard_word *word)
 {
 	int err = check_engine(net);
 
-	return err ? err : net->engine->work->call(net, job, word);
+	return err ? err : net->engine->work->call(net, by, job, word);
 }
 
 int sonde_net_work_told(struct sonde_net *net, int wait_ms,
@@ -82,11 +83,13 @@ int sonde_net_work_told(struct sonde_net *net, int wait_ms,
 }
 
 int sonde_net_work_called(struct sonde_net *net, int wait_ms,
+			  char ret_by[SONDE_NET_NAME_MAX + 1],
 			  struct sonde_net_heard_word *ret_word)
 {
 	int err = check_engine(net);
 
-	return err ? err : net->engine->work->called(net, wait_ms, ret_word);
+	return err ? err :
+		     net->engine->work->called(net, wait_ms, ret_by, ret_word);
 }
 
 int sonde_net_work_tell(struct sonde_net *net, const char *host,

@@ -62,16 +62,20 @@ int sonde_net_work_say(struct sonde_net *net, const uint8_t job[16],
  * Which host an answer is of, is said by where the engine let it be said.
  */
 
-/* Says it to all who are there, and listens for what is told about the job. */
-int sonde_net_work_call(struct sonde_net *net, const uint8_t job[16],
+/* Says it to all who are there, as the host `by` or, if that is "", as none; and
+ * listens for what is told about the job. */
+int sonde_net_work_call(struct sonde_net *net, const char *by,
+			const uint8_t job[16],
 			const struct sonde_net_heard_word *word);
 /* The next answer, of any host: 1; 0: none within `wait_ms`. */
 int sonde_net_work_told(struct sonde_net *net, int wait_ms,
 			char ret_host[SONDE_NET_NAME_MAX + 1],
 			struct sonde_net_heard_word *ret_word);
 
-/* What somebody says to all: 1; 0: nothing within `wait_ms`. */
+/* What somebody says to all: 1; 0: nothing within `wait_ms`. Which host that is, or
+ * "", is said by where the engine let it be said. */
 int sonde_net_work_called(struct sonde_net *net, int wait_ms,
+			  char ret_by[SONDE_NET_NAME_MAX + 1],
 			  struct sonde_net_heard_word *ret_word);
 /* As `host`, to who called with that job. */
 int sonde_net_work_tell(struct sonde_net *net, const char *host,
@@ -90,12 +94,14 @@ struct sonde_net_work_engine {
 	int (*say)(struct sonde_net *net, const uint8_t job[16],
 		   const struct sonde_net_heard_word *word, int wait_ms,
 		   struct sonde_net_heard_word *ret_answer);
-	int (*call)(struct sonde_net *net, const uint8_t job[16],
+	int (*call)(struct sonde_net *net, const char *by,
+		    const uint8_t job[16],
 		    const struct sonde_net_heard_word *word);
 	int (*told)(struct sonde_net *net, int wait_ms,
 		    char ret_host[SONDE_NET_NAME_MAX + 1],
 		    struct sonde_net_heard_word *ret_word);
 	int (*called)(struct sonde_net *net, int wait_ms,
+		      char ret_by[SONDE_NET_NAME_MAX + 1],
 		      struct sonde_net_heard_word *ret_word);
 	int (*tell)(struct sonde_net *net, const char *host,
 		    const uint8_t job[16],

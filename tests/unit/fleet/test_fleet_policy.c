@@ -9,8 +9,10 @@
 
 #include "fleet/policy.h"
 
-/* Whether `text` permits "COMMAND NIGHT WORD..."; words end with newlines. */
-static bool permits(const char *text, const char *command, const char *words)
+/* Whether `text` permits "COMMAND NIGHT WORD..." by a machine; words end with
+ * newlines. */
+static bool permits_by(const char *text, const char *by, const char *command,
+		       const char *words)
 {
 	static struct sonde_fleet_policy policy;
 	struct sonde_fleet_order order = { .hosts = "*", .session = "night" };
@@ -26,7 +28,15 @@ static bool permits(const char *text, const char *command, const char *words)
 	size = sonde_fleet_order_put(&order, line);
 	assert_int_not_equal(size, 0);
 	assert_int_equal(sonde_fleet_order_parse(line, size, &order), 0);
+	assert_string_equal(order.by, "");
+	(void)snprintf(order.by, sizeof(order.by), "%s", by);
 	return !sonde_fleet_policy_check(&policy, &order, error, sizeof(error));
+}
+
+/* By who may ask anything of all. */
+static bool permits(const char *text, const char *command, const char *words)
+{
+	return permits_by(text, "", command, words);
 }
 
 static void what_is_not_named_is_refused(void **state)
@@ -115,13 +125,50 @@ static void commands_of_others_are_run_by_name_only(void **state)
 	assert_false(permits("start * do=run", "start", "--do=stop\n"));
 }
 
+static void other_machines_are_asked_by_those_that_are_named_only(void **state)
+{
+	const char *policy = "start * do=snapshot@web-*\n";
+
+	(void)state;
+	assert_true(permits(policy, "start", "--do=snapshot@web-*\n"));
+	assert_true(permits(policy, "start", "--do=snapshot@web-1,web-2\n"));
+	assert_false(permits(policy, "start", "--do=snapshot@web-1,db\n"));
+	assert_false(permits(policy, "start", "--do=snapshot@*\n"));
+	assert_false(permits(policy, "start", "--do=snapshot\n"));
+	assert_false(permits("start * do=*", "start", "--do=snapshot@web-1\n"));
+	assert_false(
+		permits("start * do=s*", "start", "--do=snapshot@web-1\n"));
+	assert_false(permits("start * do=snapshot", "start",
+			     "--do=snapshot@web-1\n"));
+}
+
+static void a_machine_is_heeded_by_lines_about_machines_only(void **state)
+{
+	const char *policy = "status *\nstart *\nstop *\nsnapshot day\n"
+			     "snapshot ni* by=web-*,db by=mail\n";
+
+	(void)state;
+	assert_true(permits_by(policy, "web-1", "snapshot", ""));
+	assert_true(permits_by(policy, "db", "snapshot", ""));
+	assert_true(permits_by(policy, "mail", "snapshot", ""));
+	assert_false(permits_by(policy, "db-1", "snapshot", ""));
+	assert_false(permits_by(policy, "web-1", "status", ""));
+	assert_false(permits_by(policy, "web-1", "start", ""));
+	assert_false(permits_by(policy, "web-1", "snapshot", "--by=web-1\n"));
+	assert_false(permits_by("snapshot *", "web-1", "snapshot", ""));
+	assert_false(permits(policy, "snapshot", ""));
+	assert_true(permits("snapshot *\nsnapshot * by=x", "snapshot", ""));
+}
+
 static void a_policy_that_is_wrong_is_refused_by_its_line(void **state)
 {
 	static const char *const wrong[] = {
-		"reboot *",           "status",       "status * json",
-		"start * output",     "start * do",   "start * do<=3",
-		"start * memory<=no", "start * file", "start * event=",
-		"start * Event",      "start * a<4",  "start * --event",
+		"reboot *",           "status",         "status * json",
+		"start * output",     "start * do",     "start * do<=3",
+		"start * memory<=no", "start * file",   "start * event=",
+		"start * Event",      "start * a<4",    "start * --event",
+		"snapshot * by",      "stop * by=x",    "snapshot * by<=3",
+		"start * by=x",       "start * ask-at", "snapshot * json",
 	};
 	static struct sonde_fleet_policy policy;
 	char text[SONDE_FLEET_POLICY_MAX + 2];
@@ -181,6 +228,10 @@ int main(void)
 		cmocka_unit_test(a_bound_holds_for_sizes_and_times),
 		cmocka_unit_test(a_limit_is_not_got_round_by_saying_nothing),
 		cmocka_unit_test(commands_of_others_are_run_by_name_only),
+		cmocka_unit_test(
+			other_machines_are_asked_by_those_that_are_named_only),
+		cmocka_unit_test(
+			a_machine_is_heeded_by_lines_about_machines_only),
 		cmocka_unit_test(a_policy_that_is_wrong_is_refused_by_its_line),
 		cmocka_unit_test(an_order_with_words_that_are_none_is_refused),
 	};

@@ -317,7 +317,15 @@ static void a_subject_names_any_host_and_nothing_else(void **state)
 			sonde_nats_take_answer_subject(subject, host, read));
 		assert_string_equal(host, hosts[i]);
 		assert_memory_equal(read, trace, 16);
+		sonde_nats_put_order_subject(hosts[i], trace, subject);
+		assert_false(
+			sonde_nats_take_answer_subject(subject, host, read));
+		assert_true(sonde_nats_take_order_subject(subject, host, read));
+		assert_string_equal(host, hosts[i]);
+		assert_memory_equal(read, trace, 16);
 	}
+	assert_false(sonde_nats_take_order_subject(SONDE_NATS_ORDERS_ALL, host,
+						   read));
 	assert_false(is_subject("sonde.a"));
 	assert_false(is_subject("sonda.a.01020300000000000000000000000000"));
 	assert_false(is_subject("sonde..01020300000000000000000000000000"));
