@@ -410,9 +410,12 @@ static int asking_call(struct asking *asking, struct sonde_net *net,
 	if (!word.size)
 		return sonde_net_fail(&asking->error, -E2BIG,
 				      "these options are too long to be sent");
-	*ret_knows_all = !sonde_net_hear(net, asking_take_beat, asking, &heard);
 	err = sonde_net_work_call(net, asking->by, job, &word);
-	return err ? err : hear_answers(asking, net);
+	if (err)
+		return err;
+	/* Whoever answers meanwhile is heard behind it. */
+	*ret_knows_all = !sonde_net_hear(net, asking_take_beat, asking, &heard);
+	return hear_answers(asking, net);
 }
 
 static int ask_all(struct asking *asking, const struct sonde_command *command)

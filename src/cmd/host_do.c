@@ -7,7 +7,8 @@
  * 2. Each word is one option, by its whole name, and has a value if and only if
  *    that option wants one: so no word takes the next one for its value, and what
  *    the policy was asked about is what is done.
- * 3. Where a trace is put is said here, before the order's words.
+ * 3. Where a trace is put is said here, before the order's words; so is where other
+ *    machines are asked, and as which.
  * 4. The process is waited for OBEY_MS at most, and then killed. What a recorder
  *    does that it has started goes on.
  * 5. Of orders that machines say themselves, one is obeyed in each pause (host.h) for
@@ -35,7 +36,7 @@
 #include "sys/proc.h"
 
 #define OBEY_MS   60000
-#define OWN_WORDS 8
+#define OWN_WORDS 10
 #define NS_PER_MS 1000000u
 /* "--a" and a newline are the shortest. */
 #define WORDS_MAX  (SONDE_FLEET_ORDER_WORDS / 4 + OWN_WORDS)
@@ -89,15 +90,30 @@ static int host_check_words(const struct sonde_command *command,
 	return 0;
 }
 
+/* Whether it makes a session that asks other machines when something happens. */
+static bool host_asks_others(const struct sonde_fleet_order *order)
+{
+	struct sonde_fleet_order_word word;
+	const char *at = order->words;
+
+	while (order->what == SONDE_FLEET_ORDER_START &&
+	       sonde_fleet_order_next(&at, &word))
+		if (!strcmp(word.name, "do") &&
+		    !strncmp(word.value, "snapshot@", 9))
+			return true;
+	return false;
+}
+
 static bool makes_trace(const struct sonde_fleet_order *order)
 {
 	return order->what == SONDE_FLEET_ORDER_START ||
 	       order->what == SONDE_FLEET_ORDER_SNAPSHOT;
 }
 
-/* "sonde COMMAND SESSION [--json] [--output=DIR] WORDS"; the order's words become
- * texts. */
-static void host_put_words(struct sonde_fleet_order *order, const char *output,
+/* "sonde COMMAND SESSION [--json] [--output=DIR] [--ask-at URL --ask-as NAME] WORDS";
+ * the order's words become texts. */
+static void host_put_words(const struct sonde_command_host_config *config,
+			   struct sonde_fleet_order *order, const char *output,
 			   const char **argv)
 {
 	char *at = order->words;
@@ -111,6 +127,12 @@ static void host_put_words(struct sonde_fleet_order *order, const char *output,
 		argv[nr++] = "--json";
 	if (makes_trace(order))
 		argv[nr++] = output;
+	if (host_asks_others(order)) {
+		argv[nr++] = "--ask-at";
+		argv[nr++] = config->url;
+		argv[nr++] = "--ask-as";
+		argv[nr++] = config->name;
+	}
 	while (*at) {
 		char *end = strchr(at, '\n');
 
@@ -285,7 +307,7 @@ static void make_answer_of(struct sonde_command_host_config *config,
 	(void)snprintf(deed->directory, sizeof(deed->directory), "%.*s/%s-%s",
 		       PATH_MAX - 64, config->out, order->session, number);
 	(void)snprintf(output, sizeof(output), "--output=%s", deed->directory);
-	host_put_words(&words, output, argv);
+	host_put_words(config, &words, output, argv);
 	host_obey(argv, deed);
 	if (!deed->status && recent) {
 		recent->at_ns = sonde_monotonic_ns();

@@ -16,6 +16,7 @@
 #include "cmd/session.h"
 #include "cmd/session_file.h"
 #include "doctor/doctor.h"
+#include "session/net/message.h"
 #include "session/options.h"
 #include "session/start.h"
 
@@ -165,6 +166,11 @@ static int start(struct sonde_record_options *options, const char *name,
 	int rc;
 
 	rc = start_check_words(words);
+	if (!rc && options->session.ask_as &&
+	    !sonde_net_is_name(options->session.ask_as)) {
+		sonde_complain("start: --ask-as: that is no name of a machine");
+		rc = SONDE_EXIT_USAGE;
+	}
 	if (rc)
 		return rc;
 	sonde_command_fit_memory(options);

@@ -16,10 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/config.h"
 #include "session/named.h"
 #include "session/net/message.h"
 
-#define SONDE_FLEET_ORDER_HOSTS 512u
+#define SONDE_FLEET_ORDER_HOSTS SONDE_TRIGGER_HOSTS
 #define SONDE_FLEET_ORDER_WORDS 2048u
 #define SONDE_FLEET_ORDER_NAME  32u /* of an option */
 

@@ -45,7 +45,7 @@ const char *sonde_session_action_name(enum sonde_trigger_action action)
 	static const char *const names[] = {
 		[SONDE_DO_SNAPSHOT] = "snapshot", [SONDE_DO_STOP] = "stop",
 		[SONDE_DO_RUN] = "run",           [SONDE_DO_NOTIFY] = "notify",
-		[SONDE_DO_ROTATE] = "rotate",
+		[SONDE_DO_ROTATE] = "rotate",     [SONDE_DO_ASK] = "snapshot@",
 	};
 
 	return names[action];

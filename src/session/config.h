@@ -53,12 +53,15 @@ struct sonde_event_condition {
 	const char *text; /* borrowed */
 };
 
+#define SONDE_TRIGGER_HOSTS 512u /* bytes */
+
 enum sonde_trigger_action {
 	SONDE_DO_SNAPSHOT = 0,
 	SONDE_DO_STOP,
 	SONDE_DO_RUN,
 	SONDE_DO_NOTIFY,
 	SONDE_DO_ROTATE,
+	SONDE_DO_ASK, /* other machines for a snapshot */
 };
 
 enum sonde_trigger_kind {
@@ -83,6 +86,7 @@ struct sonde_session_trigger {
 	uint32_t full; /* thousandths */
 	enum sonde_trigger_action action;
 	const char *command; /* SONDE_DO_RUN: for the shell; borrowed */
+	const char *hosts;   /* SONDE_DO_ASK: globs, commas between; borrowed */
 };
 
 /* As it is said after --do. */
@@ -172,6 +176,9 @@ struct sonde_session_config {
 	uint32_t nr_conditions;
 	uint32_t nr_filters;
 	uint32_t nr_triggers; /* of a session by name */
+	/* Where other machines are asked, and as which; borrowed. NULL: nowhere, and
+	 * as the kernel says. */
+	const char *ask_at, *ask_as;
 	struct sonde_session_trigger triggers[SONDE_TRIGGERS_MAX];
 	struct sonde_event_condition conditions[SONDE_CONDITIONS_MAX];
 	const char *filters[SONDE_COMMON_FILTERS_MAX]; /* borrowed */

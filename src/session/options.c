@@ -820,6 +820,34 @@ static int apply_when(void *ctx, const char *value)
 	return rc;
 }
 
+static int apply_asked_hosts(struct parse *parse,
+			     struct sonde_session_trigger *trigger,
+			     const char *hosts)
+{
+	if (!*hosts || strlen(hosts) > SONDE_TRIGGER_HOSTS)
+		return fail(parse,
+			    "--do snapshot@HOSTS: give up to %u bytes of "
+			    "machines' names, such as 'web-*,db'",
+			    SONDE_TRIGGER_HOSTS);
+	trigger->action = SONDE_DO_ASK;
+	trigger->hosts = hosts;
+	return 0;
+}
+
+static int apply_ask_at(void *ctx, const char *value)
+{
+	struct parse *parse = ctx;
+
+	if (strncmp(value, "nats://", 7) != 0 &&
+	    strncmp(value, "tls://", 6) != 0)
+		return fail(parse,
+			    "--ask-at %.100s: machines are asked by "
+			    "nats://HOST or tls://HOST only",
+			    value);
+	parse->options->session.ask_at = value;
+	return 0;
+}
+
 static int apply_do(void *ctx, const char *value)
 {
 	struct parse *parse = ctx;
@@ -843,14 +871,16 @@ static int apply_do(void *ctx, const char *value)
 		trigger->command = value + 4;
 		return 0;
 	}
+	if (!strncmp(value, "snapshot@", 9))
+		return apply_asked_hosts(parse, trigger, value + 9);
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(others); i++)
 		if (!strcmp(value, sonde_session_action_name(others[i]))) {
 			trigger->action = others[i];
 			return 0;
 		}
 	return fail(parse,
-		    "--do is one of snapshot, rotate, stop, notify, or "
-		    "'run COMMAND'; not '%.60s'",
+		    "--do is one of snapshot, rotate, stop, notify, "
+		    "snapshot@HOSTS, or 'run COMMAND'; not '%.60s'",
 		    value);
 }
 
@@ -1132,8 +1162,13 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "ends a process (signal), do what --do says behind it; may be given "
 	  "several times" },
 	{ "do", 0, "ACTION", "snapshot rotate stop notify", BY(apply_do),
-	  "snapshot (default), rotate, stop, notify (those who sonde wait), or "
-	  "'run COMMAND'" },
+	  "snapshot (default), rotate, stop, notify (those who sonde wait), "
+	  "'run COMMAND', or snapshot@HOSTS: of the sessions of this name on "
+	  "these machines (sonde-host(1))" },
+	{ "ask-at", 0, "URL", NULL, BY(apply_ask_at),
+	  "where snapshot@HOSTS asks machines: nats://HOST" },
+	{ "ask-as", 0, "NAME", NULL, TO(session.ask_as),
+	  "this machine's name there (default: what the kernel says)" },
 	{ "kernel-source", 0, "S",
 	  "auto modules bpf tracefs", BY(apply_kernel_source),
 	  "modules (see: sonde modules), bpf, tracefs, or auto: the best of "
@@ -1427,6 +1462,11 @@ static int check_triggers(struct parse *parse)
 				    "overwrite; or say --do rotate, stop, "
 				    "notify, or 'run COMMAND'",
 				    trigger->when);
+		if (trigger->action == SONDE_DO_ASK && !session->ask_at)
+			return fail(parse,
+				    "--when '%.60s' --do snapshot@%.60s: where "
+				    "are they asked? --ask-at nats://HOST",
+				    trigger->when, trigger->hosts);
 		if (trigger->kind == SONDE_WHEN_FULL &&
 		    session->mode == SONDE_OVERWRITE)
 			return fail(parse,

@@ -120,6 +120,8 @@ static void put_triggers(const struct sonde_recorder *r,
 		sonde_json_put_unsigned(json, "done",
 					fate->acted - fate->failed);
 		sonde_json_put_unsigned(json, "failed", fate->failed);
+		if (fate->answers)
+			sonde_json_put_text(json, "answers", fate->answers);
 		sonde_json_close(json, '}');
 	}
 	sonde_json_close(json, ']');
@@ -672,6 +674,8 @@ static void tell_asker_fired(struct asker *asker,
 					fired->span_ns);
 	if (*fired->directory)
 		sonde_json_put_text(&line.json, "directory", fired->directory);
+	if (*fired->answers)
+		sonde_json_put_text(&line.json, "answers", fired->answers);
 	answer(asker, end_answer(&line));
 }
 

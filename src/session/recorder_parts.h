@@ -277,7 +277,11 @@ struct sonde_recorder_fate {
 	uint64_t failed;
 	uint64_t last_ns; /* it acted last; 0: never */
 	pid_t command;    /* that runs; or 0 */
-	bool is_full;     /* SONDE_WHEN_FULL: it was, at the last look */
+	/* SONDE_DO_ASK: what it says on standard error, while it runs; and where
+	 * the machines' answers are. */
+	int words_fd;
+	char *answers; /* malloc; NULL: none was asked */
+	bool is_full;  /* SONDE_WHEN_FULL: it was, at the last look */
 };
 
 struct sonde_recorder_triggers {
@@ -311,6 +315,7 @@ struct sonde_recorder_fired {
 	/* NULL: of the event no more is known */
 	const struct sonde_sentry_event *seen;
 	char directory[PATH_MAX]; /* of the snapshot; or "" */
+	char answers[PATH_MAX];   /* the file of other machines'; or "" */
 };
 
 int sonde_recorder_start_triggers(struct sonde_recorder *r);
@@ -339,6 +344,17 @@ void sonde_recorder_disarm(struct sonde_recorder *r,
 
 /* As notes at the session's end. */
 void sonde_recorder_tell_triggers(struct sonde_recorder *r);
+
+/* ---- recorder_asks.c ---- */
+
+/* Other machines, for a snapshot; fired->answers is where what they say will be. 0 or
+ * -errno, which is a note. */
+int sonde_recorder_ask(struct sonde_recorder *r,
+		       struct sonde_recorder_fate *fate,
+		       struct sonde_recorder_fired *fired);
+/* The command of it has ended so. */
+void sonde_recorder_heed_asked(struct sonde_recorder *r,
+			       struct sonde_recorder_fate *fate, int status);
 
 /* ---- recorder_named.c ---- */
 

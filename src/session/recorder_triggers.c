@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +37,7 @@
 #include "session/rules.h"
 #include "session/sentry.h"
 #include "sys/proc.h"
+#include "sys/proc_start.h"
 #include "types/desc.h"
 #include "types/select.h"
 
@@ -162,28 +162,12 @@ static int trigger_spawn(const char *command, char **environment,
 	char shell[] = "sh";
 	char option[] = "-c";
 	char *words[] = { shell, option, strdup(command), NULL };
-	posix_spawnattr_t how;
-	sigset_t all;
-	sigset_t none;
-	int rc;
+	int rc = words[2] ? sonde_proc_start_plain("/bin/sh", words,
+						   environment, NULL, ret_pid) :
+			    -ENOMEM;
 
-	if (!words[2])
-		return -ENOMEM;
-	(void)sigfillset(&all);
-	(void)sigemptyset(&none);
-	rc = posix_spawnattr_init(&how);
-	if (!rc) {
-		/* We ignore most signals, and block one. */
-		(void)posix_spawnattr_setsigdefault(&how, &all);
-		(void)posix_spawnattr_setsigmask(&how, &none);
-		(void)posix_spawnattr_setflags(
-			&how, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-		rc = posix_spawn(ret_pid, "/bin/sh", NULL, &how, words,
-				 environment);
-		(void)posix_spawnattr_destroy(&how);
-	}
 	free(words[2]);
-	return -rc;
+	return rc;
 }
 
 static int trigger_run(struct sonde_recorder *r, const char *command,
@@ -218,6 +202,8 @@ static int act(struct sonde_recorder *r, struct sonde_recorder_fate *fate,
 	case SONDE_DO_RUN:
 		return trigger_run(r, fate->trigger->command, fired,
 				   &fate->command);
+	case SONDE_DO_ASK:
+		return sonde_recorder_ask(r, fate, fired);
 	case SONDE_DO_STOP:
 		sonde_recorder_end(r, SONDE_ENDED_TRIGGER);
 		break;
@@ -232,10 +218,23 @@ static int act(struct sonde_recorder *r, struct sonde_recorder_fate *fate,
 
 /* ---- when ---- */
 
-static bool is_held_back(struct sonde_recorder_fate *fate)
+/* Whether its command has ended. */
+static void trigger_reap(struct sonde_recorder *r,
+			 struct sonde_recorder_fate *fate)
 {
-	if (fate->command && waitpid(fate->command, NULL, WNOHANG) != 0)
-		fate->command = 0;
+	int status = 0;
+
+	if (!fate->command || !waitpid(fate->command, &status, WNOHANG))
+		return;
+	fate->command = 0;
+	if (fate->trigger->action == SONDE_DO_ASK)
+		sonde_recorder_heed_asked(r, fate, status);
+}
+
+static bool is_held_back(struct sonde_recorder *r,
+			 struct sonde_recorder_fate *fate)
+{
+	trigger_reap(r, fate);
 	return fate->command || fate->acted >= TIMES_MAX ||
 	       (fate->last_ns &&
 		sonde_monotonic_ns() - fate->last_ns < PAUSE_NS);
@@ -248,9 +247,10 @@ static void fire(struct sonde_recorder *r, uint32_t i,
 
 	fate->happened += fired->nr;
 	/* Before it has a name, nobody can know of it. */
-	if (!r->named || r->finishing || r->is_ending || is_held_back(fate))
+	if (!r->named || r->finishing || r->is_ending || is_held_back(r, fate))
 		return;
 	*fired->directory = '\0';
+	*fired->answers = '\0';
 	fired->action = sonde_session_action_name(fate->trigger->action);
 	fate->acted++;
 	r->triggers->nr_acts++;
@@ -568,6 +568,8 @@ static void look_for_loss(struct sonde_recorder *r)
 void sonde_recorder_arm_all(struct sonde_recorder *r)
 {
 	look_for_loss(r);
+	for (uint32_t i = 0; r->triggers && i <= SONDE_TRIGGERS_MAX; i++)
+		trigger_reap(r, &r->triggers->fates[i]);
 	for (uint32_t i = 0; r->triggers && i < SONDE_RECORDER_PROGRAMS_MAX;
 	     i++)
 		if (r->programs[i].source)
@@ -613,8 +615,10 @@ static int add_trigger(const struct sonde_recorder *r, uint32_t nr,
 
 void sonde_recorder_free_triggers(struct sonde_recorder *r)
 {
-	for (uint32_t i = 0; r->triggers && i < SONDE_TRIGGERS_MAX; i++)
+	for (uint32_t i = 0; r->triggers && i < SONDE_TRIGGERS_MAX; i++) {
 		sonde_given_fini(&r->triggers->given[i]);
+		free(r->triggers->fates[i].answers);
+	}
 	free(r->triggers);
 	r->triggers = NULL;
 }
@@ -667,8 +671,15 @@ void sonde_recorder_tell_triggers(struct sonde_recorder *r)
 	for (uint32_t i = 0; i < config->nr_triggers; i++)
 		sonde_given_finish(&r->triggers->given[i], &r->summary);
 	for (uint32_t i = 0; i <= config->nr_triggers; i++) {
-		const struct sonde_recorder_fate *fate = &r->triggers->fates[i];
+		struct sonde_recorder_fate *fate = &r->triggers->fates[i];
 
+		trigger_reap(r, fate);
+		if (fate->command && fate->trigger->action == SONDE_DO_ASK)
+			sonde_summary_note(
+				&r->summary,
+				"what %.100s answer isn't known yet: "
+				"see %s",
+				fate->trigger->hosts, fate->answers);
 		if (fate->happened)
 			sonde_summary_note(
 				&r->summary,

@@ -222,6 +222,81 @@ def machines_ask_for_snapshots_of_those_that_heed_them():
                     "who may ask all")
 
 
+def answers_of(machine):
+    """What those it asked have answered, when they have."""
+    deadline = time.monotonic() + 60 * PATIENCE
+    while True:
+        (trigger,) = machine.home.json("status", "night")["triggers"]
+        if trigger["done"] + trigger["failed"]:
+            try:
+                rows = json.loads(open(trigger["answers"]).read())["hosts"]
+                return trigger, {row["host"]: row for row in rows}
+            except json.JSONDecodeError:
+                pass  # they haven't yet
+        check(time.monotonic() < deadline, f"nobody answered: {trigger}")
+
+
+@test
+def what_happens_on_one_machine_makes_all_write_what_they_hold():
+    server = Server()
+    server.ship(small(), "--host", "web-9")
+    heeds = "snapshot * by=web-*\n"
+    start_line = ALL + "start * process event memory mode=overwrite when " \
+        "do=snapshot@*\n"
+    with Machine(server.url, "web-1", start_line + heeds, "--ship") as one, \
+            Machine(server.url, "web-2", ALL + heeds, "--ship") as two, \
+            Machine(server.url, "web-3", ALL, "--ship") as three:
+        for hosts, words in (
+                ("web-1", ("--when", "attach:other", "--do", "snapshot@web-*")),
+                ("web-2,web-3", ())):
+            start(server.url, hosts, *words)
+        for machine in one, two, three:
+            machine.program.do("emit", 10)
+        one.program.do("other", 1)
+        trigger, rows = answers_of(one)
+        check_equal({h: row["answer"] for h, row in rows.items()},
+                    {"web-1": "done", "web-2": "done", "web-3": "refused",
+                     "web-9": "none"}, "answers")
+        check_equal(trigger["do"], "snapshot@", "what is done")
+        out = scratch()
+        got = {trace["host"]: trace for trace in
+               server.collect(out, "--hosts", "web-[12]")}
+        check_equal({h: t["state"] for h, t in got.items()},
+                    {"web-1": "complete", "web-2": "complete"}, "shipped")
+        for host in got:
+            directory = out / got[host]["trace"]
+            check(len(Trace(directory).events()) >= 10, f"events of {host}")
+        one.home.ok("stop", "night")
+        text = one.home.json("status", "night")["text"]
+        check("not all of web-* made a snapshot" in text, text)
+        check("attach:other happened 1 time: snapshot@ done 0" in text, text)
+
+
+@test
+def who_cannot_ask_says_so_and_records_on():
+    with Home() as home:
+        obedient = Program(own_program())
+        home.start("night", "-p", obedient.pid, "-e", "attach:*", "--mode",
+                   "overwrite", "--when", "attach:other", "--do",
+                   "snapshot@web-*", "--ask-at", "nats://127.0.0.1:1")
+        obedient.do("emit", 10)
+        obedient.do("other", 1)
+        deadline = time.monotonic() + 60 * PATIENCE
+        (trigger,) = home.json("status", "night")["triggers"]
+        while not trigger["failed"]:
+            check(time.monotonic() < deadline, f"it never failed: {trigger}")
+            (trigger,) = home.json("status", "night")["triggers"]
+        check("answers" not in trigger, f"{trigger}")
+        obedient.do("emit", 10)
+        home.ok("stop", "night")
+        obedient.end()
+        status = home.json("status", "night")
+        check("web-* weren't asked for a snapshot: sonde: snapshot: " in
+              status["text"], status["text"])
+        check_equal(status["events"]["recorded"], 21, "events")
+        check_equal(list(home.traces.glob("*.json")), [], "answers")
+
+
 @test
 def snapshots_are_shipped():
     server = Server()

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* proc_start.c - a process that gets nothing of ours by accident (proc_start.h). */
+#include "sys/proc_start.h"
+
+#include <signal.h>
+#include <spawn.h>
+
+int sonde_proc_start_plain(const char *path, char *const *words,
+			   char *const *environment, const int *fds,
+			   pid_t *ret_pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t how;
+	sigset_t all;
+	sigset_t none;
+	int rc = posix_spawn_file_actions_init(&actions);
+
+	if (rc)
+		return -rc;
+	for (int i = 0; fds && !rc && i < 3; i++)
+		rc = posix_spawn_file_actions_adddup2(&actions, fds[i], i);
+	(void)sigfillset(&all);
+	(void)sigemptyset(&none);
+	if (!rc)
+		rc = posix_spawnattr_init(&how);
+	if (!rc) {
+		(void)posix_spawnattr_setsigdefault(&how, &all);
+		(void)posix_spawnattr_setsigmask(&how, &none);
+		(void)posix_spawnattr_setflags(
+			&how, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+		rc = posix_spawn(ret_pid, path, &actions, &how, words,
+				 environment);
+		(void)posix_spawnattr_destroy(&how);
+	}
+	(void)posix_spawn_file_actions_destroy(&actions);
+	return -rc;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proc_start.h - a process that gets nothing of ours by accident: no signal is ignored or
+ * blocked in it, whatever we do with ours, and it has what is said and what isn't
+ * closed on exec. The caller waits for it.
+ */
+#ifndef SYS_PROC_START_H
+#define SYS_PROC_START_H
+
+#include <sys/types.h>
+
+/* `words` and `environment` end with NULL. `fds` are its standard input, output and
+ * error; NULL: ours. 0 or -errno. Any thread. */
+int sonde_proc_start_plain(const char *path, char *const *words,
+			   char *const *environment, const int *fds,
+			   pid_t *ret_pid);
+
+#endif /* SYS_PROC_START_H */
