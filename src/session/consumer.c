@@ -999,6 +999,16 @@ int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
 	return rc;
 }
 
+void sonde_consumer_halt(struct sonde_consumer *consumer)
+{
+	const struct sonde_source_ops *ops = consumer->source->ops;
+
+	if (consumer->state == CONSUMER_STARTED && ops->halt)
+		ops->halt(consumer->source);
+	else
+		sonde_consumer_stop(consumer);
+}
+
 void sonde_consumer_stop(struct sonde_consumer *consumer)
 {
 	if (consumer->state != CONSUMER_STARTED)

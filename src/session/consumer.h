@@ -164,6 +164,9 @@ const char *sonde_consumer_check(const struct sonde_consumer *consumer,
 /* Stopped right after the start: as if it had not been. */
 void sonde_consumer_cancel(struct sonde_consumer *consumer);
 
+/* Before stop, which follows: its source's end, as far as that takes no time. */
+void sonde_consumer_halt(struct sonde_consumer *consumer);
+
 /* Nothing is recorded any more when it returns. */
 void sonde_consumer_stop(struct sonde_consumer *consumer);
 

@@ -854,6 +854,10 @@ void sonde_session_kernel_finish(struct sonde_session_kernel *kernel)
 		turn_stacks(kernel);
 		begin_teller(kernel, kernel->session, &kernel->teller);
 	}
+	/* Together: between the ends of two sources, events of one would lack those
+	 * of the other, which nobody counts. */
+	for (uint32_t i = 0; i < kernel->nr; i++)
+		sonde_consumer_halt(kernel->consumers[i]);
 	for (uint32_t i = 0; i < kernel->nr; i++)
 		sonde_consumer_stop(kernel->consumers[i]);
 	/* What was waited for is of no matter. */

@@ -266,6 +266,11 @@ struct sonde_source_ops {
 	 * -errno with *error. NULL: it has no such scope. */
 	int (*join)(struct sonde_source *source, pid_t pid,
 		    struct sonde_source_error *error);
+	/* Before stop(): records no more, as soon as can be; what takes longer, to
+	 * wait for writers and to take out what was put in, is stop()'s. So sources
+	 * of one trace end together: each is halted, then each stopped. NULL: stop()
+	 * takes no time to speak of. */
+	void (*halt)(struct sonde_source *source);
 	/* Nothing is recorded any more when this has returned. */
 	void (*stop)(struct sonde_source *source);
 

@@ -899,11 +899,8 @@ void bpf_probes_tick(struct bpf_source *source)
 		total_variables(source);
 }
 
-static void detach_probe(struct bpf_source *source, struct bpf_probe *probe)
+static void detach_probe(struct bpf_probe *probe)
 {
-	if (probe->link)
-		probe->missed =
-			missed_by_probe(source, probe) - probe->missed_before;
 	/* It says no more than that the descriptor was closed. */
 	(void)bpf_link__destroy(probe->hold);
 	(void)bpf_link__destroy(probe->link);
@@ -920,8 +917,17 @@ void bpf_probes_detach(struct bpf_source *source)
 		return;
 	if (nr_kprobes(source))
 		bpf_misses_look(source, nr_kprobes(source));
+	/* Before any is taken out, which takes long: what those that are left miss
+	 * meanwhile nobody wants. */
+	for (uint32_t i = 0; i < source->config.nr_probes; i++) {
+		struct bpf_probe *probe = &source->probes[i];
+
+		if (probe->link)
+			probe->missed = missed_by_probe(source, probe) -
+					probe->missed_before;
+	}
 	for (uint32_t i = 0; i < source->config.nr_probes; i++)
-		detach_probe(source, &source->probes[i]);
+		detach_probe(&source->probes[i]);
 	total_variables(source);
 }
 

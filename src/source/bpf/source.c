@@ -6,8 +6,8 @@
  *
  * Open: what is selected -> conditions into the programs' code -> load (the
  * kernel verifies them; constants folded) -> map the rings. Start: attach; mark
- * who is in the tree; then all CPUs at once. Stop: no CPU any more; detach;
- * wait until the programs that run are done.
+ * who is in the tree; then all CPUs at once. Halt: no CPU any more. Stop: wait
+ * until the programs that run are done; detach, which may take seconds.
  *
  * Where time goes at the start is in docs/benchmarks.md: most of it the kernel
  * verifying the programs, those of system calls first.
@@ -260,6 +260,11 @@ static int bpf_start(struct sonde_source *base, pid_t root,
 	return 0;
 }
 
+static void bpf_halt(struct sonde_source *base)
+{
+	bpf_rings_switch(source_of(base), false);
+}
+
 static void bpf_stop(struct sonde_source *base)
 {
 	struct bpf_source *source = source_of(base);
@@ -267,7 +272,7 @@ static void bpf_stop(struct sonde_source *base)
 	if (!source->is_started)
 		return;
 	source->is_started = false;
-	bpf_rings_switch(source, false);
+	bpf_halt(base);
 	bpf_rings_quiesce(source);
 	bpf_object_detach(source);
 	update_timing(source);
@@ -474,6 +479,7 @@ const struct sonde_source_ops sonde_source_bpf = {
 	.nr_streams = bpf_nr_streams,
 	.stream = bpf_stream,
 	.start = bpf_start,
+	.halt = bpf_halt,
 	.stop = bpf_stop,
 	.tick = bpf_tick,
 	.peek = bpf_peek,

@@ -686,12 +686,17 @@ static void *clear(void *data)
 	return NULL;
 }
 
+static void tracefs_halt(struct sonde_source *source)
+{
+	/* It worked with 1. */
+	(void)sonde_instance_switch(&tracefs_of(source)->instance, false);
+}
+
 static void tracefs_stop(struct sonde_source *source)
 {
 	struct tracefs *tracefs = tracefs_of(source);
 
-	/* It worked with 1. */
-	(void)sonde_instance_switch(&tracefs->instance, false);
+	tracefs_halt(source);
 	/* Of a tree, whose pids the kernel has to let go. */
 	if (tracefs->config.scope == SONDE_SOURCE_TREE && !tracefs->is_clearing)
 		tracefs->is_clearing = !pthread_create(&tracefs->clearing, NULL,
@@ -802,6 +807,7 @@ const struct sonde_source_ops sonde_source_tracefs = {
 	.nr_streams = tracefs_nr_streams,
 	.stream = tracefs_stream,
 	.start = tracefs_start,
+	.halt = tracefs_halt,
 	.stop = tracefs_stop,
 	.tick = tracefs_tick,
 	.peek = tracefs_peek,

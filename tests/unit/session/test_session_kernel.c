@@ -37,7 +37,8 @@ static struct fake {
 	uint64_t missed_returns; /* of those */
 	struct sonde_source_counts counts;
 	pid_t root;
-	int nr_open, nr_closed, nr_stopped, nr_peeked;
+	int nr_open, nr_closed, nr_halted, nr_stopped, nr_peeked;
+	int nr_halted_before; /* of all sources, before this one's stop */
 	int open_error, start_error;
 	int stacks_error; /* of open, if stacks are wanted */
 } tracefs, bpf, dump;
@@ -151,9 +152,17 @@ static int start(struct sonde_source *source, pid_t root,
 	return 0;
 }
 
+static void halt(struct sonde_source *source)
+{
+	fake_of(source)->nr_halted++;
+}
+
 static void stop(struct sonde_source *source)
 {
-	fake_of(source)->nr_stopped++;
+	struct fake *fake = fake_of(source);
+
+	fake->nr_halted_before = tracefs.nr_halted + bpf.nr_halted;
+	fake->nr_stopped++;
 }
 
 static void tick(struct sonde_source *source)
@@ -253,8 +262,9 @@ static int take_state(struct sonde_source *source,
 	}
 
 const struct sonde_source_ops sonde_source_tracefs =
-	FAKE_OPS("tracefs", open_tracefs, );
-const struct sonde_source_ops sonde_source_bpf = FAKE_OPS("bpf", open_bpf, );
+	FAKE_OPS("tracefs", open_tracefs, .halt = halt);
+const struct sonde_source_ops sonde_source_bpf =
+	FAKE_OPS("bpf", open_bpf, .halt = halt);
 const struct sonde_source_ops sonde_source_statedump =
 	FAKE_OPS("dump", open_dump, .is_state = true, .take = take_state);
 
@@ -533,6 +543,18 @@ static void a_stream_that_contradicts_itself_is_given_up(void **state)
 	assert_non_null(strstr(summary.notes[0], "bpf"));
 }
 
+/* To stop one may take seconds, in which the other would go on. */
+static void all_sources_are_halted_before_one_is_stopped(void **state)
+{
+	(void)state;
+	end(begin("sched,irq"));
+	assert_int_equal(bpf.nr_halted_before, 2);
+	assert_int_equal(tracefs.nr_halted_before, 2);
+	assert_int_equal(bpf.nr_stopped, 1);
+	assert_int_equal(tracefs.nr_stopped, 1);
+	assert_int_equal(dump.nr_stopped, 1);
+}
+
 static void if_one_source_does_not_start_none_records(void **state)
 {
 	struct sonde_source_error error;
@@ -652,6 +674,7 @@ int main(void)
 		CASE(memory_that_no_buffer_takes_is_noted),
 		CASE(overwritten_events_are_read_at_the_end_and_counted),
 		CASE(a_stream_that_contradicts_itself_is_given_up),
+		CASE(all_sources_are_halted_before_one_is_stopped),
 		CASE(if_one_source_does_not_start_none_records),
 		CASE(one_source_stands_in_for_the_other),
 		CASE(to_do_without_stacks_is_advised_if_that_helps),
