@@ -111,10 +111,19 @@ static void check_stolen(const char *text)
 			FUZZ_CHECK(cpu || ticks == 7);
 }
 
+static void check_link(const char *text)
+{
+	uint64_t number = sonde_proc_link_number(text, NULL);
+	uint64_t net = sonde_proc_link_number(text, "net");
+
+	FUZZ_CHECK(!number || strstr(text, ":["));
+	FUZZ_CHECK(net == (strncmp(text, "net:", 4) ? 0 : number));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
-	uint8_t kind = fuzz_u8(&in) % 7;
+	uint8_t kind = fuzz_u8(&in) % 8;
 	char *text = malloc(in.left + 1);
 
 	FUZZ_CHECK(text);
@@ -133,8 +142,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		check_number(text);
 	else if (kind == 5)
 		check_syscall(text);
-	else
+	else if (kind == 6)
 		check_stolen(text);
+	else
+		check_link(text);
 	free(text);
 	return 0;
 }

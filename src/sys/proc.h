@@ -101,6 +101,10 @@ bool sonde_proc_parse_syscall(const char *text,
 /* A process's number, as a file in /proc is called; 0: the word is none. */
 pid_t sonde_proc_number(const char *word);
 
+/* The number in what a link of /proc names, such as "net:[4026531840]", if it is
+ * of this kind ("net"; NULL: of any); 0: there is none. */
+uint64_t sonde_proc_link_number(const char *link, const char *kind);
+
 /* In /proc/stat: how long a CPU has been taken away from this machine by the one
  * it runs in, in the system's ticks. False: it has no such line. */
 bool sonde_proc_parse_stolen(const char *text, uint32_t cpu,
@@ -181,7 +185,7 @@ uint64_t sonde_process_start(pid_t pid);
 bool sonde_process_cgroup(pid_t pid, char path[SONDE_CGROUP_BYTES]);
 
 /* The number of its namespace: "pid", "pid_for_children" ...; of ours if `pid` is
- * 0. 0 if that can't be found out. */
+ * 0; a thread's number may stand for `pid`. 0 if that can't be found out. */
 uint32_t sonde_process_ns(pid_t pid, const char *name);
 
 /* Its effective user; (uid_t)-1 if that can't be found out. */

@@ -50,21 +50,6 @@ void sonde_proc_free(struct sonde_proc *proc)
 
 /* ---- threads ---- */
 
-static uint32_t ns_of(int32_t pid, int32_t tid, const char *name)
-{
-	char path[64];
-	char link[64];
-	ssize_t n;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/ns/%s", pid, tid,
-		       name);
-	n = readlink(path, link, sizeof(link) - 1);
-	if (n < 0)
-		return 0;
-	link[n] = '\0';
-	return sonde_text_ns(link);
-}
-
 const char *sonde_proc_cgroup(struct sonde_proc *proc, int32_t pid)
 {
 	return sonde_process_cgroup(pid, proc->cgroup) ? proc->cgroup : "";
@@ -94,7 +79,7 @@ static bool read_task(struct sonde_proc *proc, int32_t pid, int32_t tid,
 				"/proc/%d/task/%d/status", pid, tid) > 0)
 		(void)sonde_text_status(proc->text, &task);
 	for (uint32_t i = 0; i < SONDE_NR_NS; i++)
-		task.ns[i] = ns_of(pid, tid, names[i]);
+		task.ns[i] = sonde_process_ns(tid, names[i]);
 	*ret_task = task;
 	return true;
 }
@@ -191,7 +176,7 @@ static int learn_sockets(struct sonde_proc *proc, int32_t pid,
 		{ "udp", false, IPPROTO_UDP }, { "udp6", true, IPPROTO_UDP },
 		{ "unix", false, 0 },
 	};
-	uint32_t net = ns_of(pid, pid, "net");
+	uint32_t net = sonde_process_ns(pid, "net");
 	int rc = 0;
 
 	for (uint32_t i = 0; i < proc->nr_nets; i++)
@@ -235,7 +220,7 @@ static int add_file(struct sonde_proc *proc, int32_t pid, int32_t fd,
 	    !sonde_text_fdinfo(proc->text, &file.flags))
 		return 0;
 	proc->link[n] = '\0';
-	ino = sonde_text_socket(proc->link);
+	ino = sonde_proc_link_number(proc->link, "socket");
 	if (ino) {
 		rc = learn_sockets(proc, pid, target);
 		if (rc)

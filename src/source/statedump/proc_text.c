@@ -137,39 +137,7 @@ bool sonde_text_status(const char *text, struct sonde_statedump_task *task)
 	return true;
 }
 
-static uint64_t bracketed(const char *text, const char *name, uint64_t max)
-{
-	uint64_t number;
-
-	if (name) {
-		size_t size = strlen(name);
-
-		if (strncmp(text, name, size) != 0)
-			return 0;
-		text += size;
-	} else {
-		text += strcspn(text, ":");
-	}
-	if (strncmp(text, ":[", 2) != 0)
-		return 0;
-	text += 2;
-	return sonde_number_take(&text, 10, max, &number) &&
-			       !strcmp(text, "]") ?
-		       number :
-		       0;
-}
-
-uint32_t sonde_text_ns(const char *text)
-{
-	return (uint32_t)bracketed(text, NULL, UINT32_MAX);
-}
-
 /* ---- files and mappings ---- */
-
-uint64_t sonde_text_socket(const char *text)
-{
-	return bracketed(text, "socket", UINT64_MAX);
-}
 
 bool sonde_text_fdinfo(const char *text, uint32_t *ret_flags)
 {

@@ -23,12 +23,6 @@ bool sonde_text_stat(const char *text, struct sonde_statedump_task *task);
 /* /proc/PID/status: ns_level, vtid, vpid. */
 bool sonde_text_status(const char *text, struct sonde_statedump_task *task);
 
-/* "net:[4026531840]": the number; 0. */
-uint32_t sonde_text_ns(const char *text);
-
-/* "socket:[12345]": the inode number; 0. */
-uint64_t sonde_text_socket(const char *text);
-
 /* /proc/PID/fdinfo/FD. */
 bool sonde_text_fdinfo(const char *text, uint32_t *ret_flags);
 

@@ -136,20 +136,6 @@ static void a_status_says_who_it_is_in_its_namespace(void **state)
 	assert_int_equal(task.vtid, 2);
 }
 
-static void links_that_are_no_numbers_are_nothing(void **state)
-{
-	(void)state;
-	assert_int_equal(sonde_text_ns("net:[4026531840]"), 4026531840u);
-	assert_int_equal(sonde_text_ns("net:[4294967296]"), 0);
-	assert_int_equal(sonde_text_ns("net:[12"), 0);
-	assert_int_equal(sonde_text_ns("net:12]"), 0);
-	assert_int_equal(sonde_text_ns(""), 0);
-	assert_int_equal(sonde_text_socket("socket:[77]"), 77);
-	assert_int_equal(sonde_text_socket("/tmp/socket:[77]"), 0);
-	assert_int_equal(sonde_text_socket("socket:[77]x"), 0);
-	assert_int_equal(sonde_text_socket("socket:[]"), 0);
-}
-
 static void flags_are_octal(void **state)
 {
 	uint32_t flags = 1;
@@ -1563,7 +1549,6 @@ int main(void)
 		cmocka_unit_test(a_long_name_is_cut_and_terminated),
 		cmocka_unit_test(a_worker_is_called_without_what_it_works_on),
 		cmocka_unit_test(a_status_says_who_it_is_in_its_namespace),
-		cmocka_unit_test(links_that_are_no_numbers_are_nothing),
 		cmocka_unit_test(flags_are_octal),
 		cmocka_unit_test(only_mappings_of_files_are_dumped),
 		cmocka_unit_test(sockets_are_called_by_their_addresses),

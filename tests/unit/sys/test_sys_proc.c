@@ -384,6 +384,22 @@ static void a_process_is_in_a_namespace(void **state)
 	assert_int_equal(sonde_process_ns(getpid(), "none"), 0);
 }
 
+static void links_that_are_no_numbers_are_nothing(void **state)
+{
+	(void)state;
+	assert_true(sonde_proc_link_number("net:[4026531840]", NULL) ==
+		    4026531840);
+	assert_int_equal(sonde_proc_link_number("net:[12", NULL), 0);
+	assert_int_equal(sonde_proc_link_number("net:12]", NULL), 0);
+	assert_int_equal(sonde_proc_link_number("", NULL), 0);
+	assert_int_equal(sonde_proc_link_number("socket:[77]", "socket"), 77);
+	assert_int_equal(sonde_proc_link_number("socket:[77]", "sock"), 0);
+	assert_int_equal(sonde_proc_link_number("socket:[77]", "net"), 0);
+	assert_int_equal(sonde_proc_link_number("/x/socket:[77]", "socket"), 0);
+	assert_int_equal(sonde_proc_link_number("socket:[77]x", "socket"), 0);
+	assert_int_equal(sonde_proc_link_number("socket:[]", "socket"), 0);
+}
+
 static void a_process_that_is_gone_is_nobody(void **state)
 {
 	struct sonde_proc_stat stat;
@@ -511,6 +527,7 @@ int main(void)
 		cmocka_unit_test(a_process_is_known_from_proc),
 		cmocka_unit_test(counters_are_found_among_devices),
 		cmocka_unit_test(a_process_is_in_a_namespace),
+		cmocka_unit_test(links_that_are_no_numbers_are_nothing),
 		cmocka_unit_test(a_process_that_is_gone_is_nobody),
 		cmocka_unit_test(numbers_of_a_directory_are_listed),
 		cmocka_unit_test(children_are_listed_in_order),
