@@ -39,7 +39,7 @@ static void append(int fd, const char *record)
 	int64_t took_us;
 
 	if (write(fd, record, RECORD) != (ssize_t)RECORD)
-		exit(1);
+		_exit(1);
 	took_us = now_us() - begin;
 	sonde_event(store, append, took_us);
 }
@@ -51,11 +51,11 @@ static void *compact(void *path)
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (!all || fd < 0)
-		exit(1);
+		_exit(1);
 	for (int i = 0; i < COMPACTIONS; i++) {
 		(void)nanosleep(&pause, NULL);
 		if (pwrite(fd, all, LARGE, 0) != (ssize_t)LARGE)
-			exit(1);
+			_exit(1);
 	}
 	free(all);
 	(void)close(fd);

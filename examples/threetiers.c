@@ -61,7 +61,7 @@ static void pass(long ns)
 static void die(const char *what)
 {
 	perror(what);
-	exit(1);
+	_exit(1);
 }
 
 static struct sockaddr_in address_of(const char *host, const char *port)
@@ -73,7 +73,7 @@ static struct sockaddr_in address_of(const char *host, const char *port)
 
 	if (inet_pton(AF_INET, host, &address.sin_addr) != 1) {
 		fprintf(stderr, "%s: no IPv4 address\n", host);
-		exit(2);
+		_exit(2);
 	}
 	return address;
 }
@@ -160,7 +160,7 @@ static struct message ask(int fd, struct message message)
 	answer(fd, &message);
 	if (!receive(fd, &message)) {
 		fprintf(stderr, "no answer\n");
-		exit(1);
+		_exit(1);
 	}
 	return message;
 }

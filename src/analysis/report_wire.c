@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/sum.h"
+#include "base/unconst.h"
 
 #define MAGIC        "sonde report 1\n"
 #define MAGIC_BYTES  (sizeof(MAGIC) - 1)
@@ -366,8 +367,8 @@ static void wire_take_table(struct wire *wire, struct sonde_report *report,
 						  nr),
 			       columns, nr);
 	for (size_t i = 0; i < nr; i++) {
-		free((void *)(uintptr_t)columns[i].key);
-		free((void *)(uintptr_t)columns[i].title);
+		free(sonde_unconst(columns[i].key));
+		free(sonde_unconst(columns[i].title));
 	}
 }
 
@@ -533,7 +534,7 @@ int sonde_report_unpack(const void *bytes, size_t size,
 void sonde_report_unpacked_free(struct sonde_report_item *items, size_t nr)
 {
 	for (size_t i = 0; items && i < nr; i++) {
-		free((void *)(uintptr_t)items[i].name);
+		free(sonde_unconst(items[i].name));
 		sonde_report_free(items[i].report);
 	}
 	free(items);

@@ -23,12 +23,18 @@
 
 /* Makes sure that there is room for entry `nr`: 0, or -ENOMEM, and the array is
  * as it was. `array` is any pointer, `room` a size_t or uint32_t. */
-#define SONDE_GROW(array, nr, room)                      \
-	((nr) < (room) ? 0 :                             \
-			 _Generic((room), size_t         \
-				  : sonde_grow, uint32_t \
-				  : sonde_grow_u32)(     \
-				 &(array), sizeof(*(array)), &(room)))
+/* The entries may be pointers. */
+/* clang-format off */
+#define SONDE_GROW(array, nr, room)                                     \
+	((nr) < (room) ?                                                \
+		 0 :                                                    \
+		 _Generic((room),                                       \
+			  size_t: sonde_grow,                           \
+			  uint32_t: sonde_grow_u32)(                    \
+			 &(array),                                      \
+			 /* NOLINTNEXTLINE(bugprone-sizeof-expression) */ \
+			 sizeof(*(array)), &(room)))
+/* clang-format on */
 
 /* `array` points to the pointer to the entries, of `size` bytes each. */
 static inline int sonde_grow(void *array, size_t size, size_t *room)

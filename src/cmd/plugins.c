@@ -206,6 +206,7 @@ static int add_plugin_analysis(const struct sonde_analysis *wanted,
 static int add_plugin_rows(const struct sonde_plugin_rows *rows,
 			   const char *file)
 {
+	/* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	const struct sonde_plugin_rows **list = calloc(2, sizeof(*list));
 
 	if (!list || SONDE_GROW(all_rows, nr_all_rows, all_rows_room)) {

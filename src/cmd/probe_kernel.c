@@ -15,6 +15,7 @@
 #include "base/grow.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/unconst.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/probe.h"
@@ -54,9 +55,8 @@ static int make_options(const struct sonde_probe_kernel_options *wanted,
 		words[nr++] = "--";
 		words[nr++] = wanted->program[0];
 	}
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): words are only read */
-	if (sonde_record_options_parse(nr, (char *const *)(uintptr_t)words,
-				       options, error, sizeof(error))) {
+	if (sonde_record_options_parse(nr, sonde_unconst(words), options, error,
+				       sizeof(error))) {
 		sonde_complain("%s", error);
 		return SONDE_EXIT_USAGE;
 	}

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/unconst.h"
 #include "cmd/cmd.h"
 #include "cmd/gdb_client.h"
 #include "cmd/probe.h"
@@ -22,10 +23,13 @@ static _Noreturn void probe_put_become_server(int fd, pid_t pid,
 					      const char *output)
 {
 	char number[16];
-	char *words[] = { (char[]){ "gdbserver" }, (char[]){ "--attach" },
-			  (char[]){ "--add" }, (char[]){ "-o" },
-			  /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
-			  (char *)(uintptr_t)output, (char[]){ "-" }, number,
+	char *words[] = { (char[]){ "gdbserver" },
+			  (char[]){ "--attach" },
+			  (char[]){ "--add" },
+			  (char[]){ "-o" },
+			  sonde_unconst(output),
+			  (char[]){ "-" },
+			  number,
 			  NULL };
 
 	(void)snprintf(number, sizeof(number), "%d", pid);

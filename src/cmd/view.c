@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/unconst.h"
 #include "cmd/cmd.h"
 #include "cmd/follow.h"
 #include "cmd/plugins.h"
@@ -196,8 +197,7 @@ static int view_serve(int argc, char **argv, struct sonde_view_config *config,
 	int status;
 
 	if (words->live)
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): it is only read */
-		return serve_session((char *)(uintptr_t)words->live, config,
+		return serve_session(sonde_unconst(words->live), config,
 				     !words->no_browser);
 	status = sonde_command_view_traces(&sonde_command_view, argc, argv,
 					   name, &paths, &nr);

@@ -581,6 +581,7 @@ static void settle_jumps(struct translator *to, uint32_t at)
 	}
 }
 
+/* NOLINTNEXTLINE(readability-function-size): parameters as the .h has them */
 bool sonde_ebpf_translate(const struct sonde_program *program,
 			  const struct sonde_program_state *states,
 			  const struct sonde_ebpf_frame *frame,

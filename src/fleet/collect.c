@@ -492,7 +492,6 @@ static int meet_log(void *ctx, const char *host, const uint8_t id[16])
 		if (!memcmp(collect->traces[i]->trace, id, 16) &&
 		    !strcmp(collect->traces[i]->host, host))
 			return 0;
-	/* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	if (SONDE_GROW(collect->traces, collect->nr_traces,
 		       collect->traces_room))
 		return fail_memory(collect);

@@ -364,7 +364,6 @@ static int origin_of(struct sonde_ship *ship, const struct sonde_source *source,
 			*ret_origin = ship->origins[i];
 			return 0;
 		}
-	/* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	if (SONDE_GROW(ship->origins, ship->nr_origins, ship->origins_room))
 		return ship_fail_memory(ship);
 	origin = new_origin(ship, source->path);

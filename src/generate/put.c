@@ -118,12 +118,14 @@ static void body_many(const struct body_path *path,
 static void body_fields(const struct body_path *path,
 			const struct sonde_class *group);
 
-/* Its tag, which is the option's position, and the option. */
+/* Its tag, which is the option's position, and the option.
+ * NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_GENERATE_NEST */
 static void body_options(const struct body_path *path,
 			 const struct sonde_class *cls)
 {
 	struct sonde_class one = *cls;
-	unsigned int nr = 0, position = 0;
+	unsigned int nr = 0;
+	unsigned int position = 0;
 
 	for (size_t i = 0; i < cls->nr_members; i++)
 		nr += !sonde_generate_is_made(cls, i);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/unconst.h"
 #include "import/perf.h"
 #include "import/perf_file.h"
 #include "import/perf_record.h"
@@ -110,7 +111,7 @@ static int import_map(const char *path, struct sonde_import_bytes *ret_file,
 static void import_unmap(const struct sonde_import_bytes *file)
 {
 	if (file->at)
-		(void)munmap((void *)(uintptr_t)file->at, file->left);
+		(void)munmap(sonde_unconst(file->at), file->left);
 }
 
 /* ---- perf's directories ---- */

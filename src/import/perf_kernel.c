@@ -171,6 +171,7 @@ sonde_import_perf_kernel_put(const struct sonde_import_perf_kernel *kernel,
 		sonde_import_perf_build_id(perf, KERNEL);
 	struct kernel_listing listing = { .kernel = kernel, .stream = stream };
 	char build_id[2 * sizeof(id->bytes) + 1];
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it */
 	const char *home = getenv("HOME");
 	char cached[PATH_MAX];
 

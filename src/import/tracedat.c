@@ -564,6 +564,7 @@ static int tracedat_run(struct tracedat_import *import,
 	tracedat_clock(file->buffers[0].clock, import->clock);
 	import->payload = malloc(sizeof(*import->payload));
 	import->format = malloc(sizeof(*import->format));
+	/* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	import->streams = calloc(file->nr_parts + 1, sizeof(*import->streams));
 	if (!import->payload || !import->format || !import->streams)
 		return sonde_import_fail(error, -ENOMEM, "no memory left");

@@ -92,7 +92,7 @@ struct sonde_import_tracedat {
 bool sonde_import_tracedat_is(const char first[8]);
 
 /* 0; or -errno with *error. To be closed in any case. */
-int sonde_import_tracedat_open(const struct sonde_import_bytes *file,
+int sonde_import_tracedat_open(const struct sonde_import_bytes *whole,
 			       struct sonde_import_tracedat *ret_file,
 			       struct sonde_import_error *error);
 void sonde_import_tracedat_close(struct sonde_import_tracedat *file);

@@ -23,6 +23,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/port.h"
+#include "base/unconst.h"
 #include "import/bytes.h"
 #include "import/output.h"
 #include "import/uftrace_names.h"
@@ -578,7 +579,7 @@ static int uftrace_take_file(struct uftrace_import *import, const char *name,
 	rc = uftrace_take_all(import, &thread, bytes);
 	import->done_bytes += bytes.left;
 	/* Ours, and const only to the parser. */
-	(void)munmap((void *)(uintptr_t)bytes.at, bytes.left);
+	(void)munmap(sonde_unconst(bytes.at), bytes.left);
 	return rc ? uftrace_fail(import, rc, name) : 0;
 }
 

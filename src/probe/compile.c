@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "base/unconst.h"
 #include "expr/tree.h"
 #include "probe/btf_type.h"
 #include "probe/location.h"
@@ -991,8 +992,7 @@ static int begin(struct compiling *compiling, const char *text,
 {
 	const struct sonde_expr_types types = {
 		.is_type = is_type,
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
-		.ctx = (void *)(uintptr_t)compiling->scope,
+		.ctx = sonde_unconst(compiling->scope),
 	};
 	int rc = sonde_expr_parse_c(text, &types, compiling->error, ret_expr);
 

@@ -91,7 +91,8 @@ static int find_elf_of_kernel(Dwfl_Module *module, void **userdata,
 }
 
 /* libdw's own is not used: it gives a module up for a section that the kernel
- * doesn't keep, as __versions. */
+ * doesn't keep, as __versions.
+ * NOLINTNEXTLINE(readability-function-size): what libdw gives */
 static int dwarf_find_section(Dwfl_Module *module, void **userdata,
 			      const char *name, Dwarf_Addr base,
 			      const char *section, GElf_Word index,

@@ -22,6 +22,7 @@
 
 #include "base/grow.h"
 #include "base/port.h"
+#include "base/unconst.h"
 #include "probe/markers.h"
 #include "source/available.h"
 #include "sys/kallsyms.h"
@@ -73,7 +74,7 @@ static int compare_event_names(const void *a, const void *b)
 static struct kernel_event *
 find_kernel_event(const struct kernel_events *events, const char *name)
 {
-	const struct kernel_event wanted = { .name = (char *)(uintptr_t)name };
+	const struct kernel_event wanted = { .name = sonde_unconst(name) };
 
 	return events->nr ? bsearch(&wanted, events->list, events->nr,
 				    sizeof(wanted), compare_event_names) :

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unconst.h"
 #include "probe/collect.h"
 #include "probe/plan.h"
 
@@ -383,9 +384,9 @@ void sonde_probe_kernel_point_fini(struct sonde_source_probe *probe)
 	for (uint32_t i = 0; i < probe->nr_items; i++)
 		sonde_program_free(probe->items[i].program);
 	sonde_program_free(probe->condition);
-	free((void *)(uintptr_t)probe->function);
-	free((void *)(uintptr_t)probe->name);
-	free((void *)(uintptr_t)probe->tracepoint);
-	free((void *)(uintptr_t)probe->desc);
+	free(sonde_unconst(probe->function));
+	free(sonde_unconst(probe->name));
+	free(sonde_unconst(probe->tracepoint));
+	free(sonde_unconst(probe->desc));
 	*probe = (struct sonde_source_probe){ 0 };
 }

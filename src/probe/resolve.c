@@ -17,6 +17,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "base/unconst.h"
 #include "probe/child.h"
 #include "probe/compile.h"
 #include "probe/names.h"
@@ -579,8 +580,7 @@ static char *find_line(char *lines, const char *word)
 char *sonde_probe_resolve(const struct sonde_probe_request *request,
 			  char *error, size_t error_size)
 {
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
-	char *lines = sonde_probe_child_ask(answer, (void *)(uintptr_t)request,
+	char *lines = sonde_probe_child_ask(answer, sonde_unconst(request),
 					    TIME_MAX_MS);
 	char *end = lines ? find_line(lines, "done\n") : NULL;
 	char *wrong = lines ? find_line(lines, "error ") : NULL;

@@ -19,6 +19,7 @@
 
 #include "base/port.h"
 #include "base/time.h"
+#include "base/unconst.h"
 #include "probe/kernel_point.h"
 #include "probe/run_parts.h"
 #include "probe/typing.h"
@@ -393,7 +394,7 @@ static void kernel_run_free(struct sonde_probe_run *base)
 	forget_probes(run);
 	sonde_source_rules_fini(&run->rules);
 	sonde_probe_markers_free(&run->known.markers);
-	free((void *)(uintptr_t)run->symbols.path);
+	free(sonde_unconst(run->symbols.path));
 	free(run);
 }
 

@@ -49,7 +49,8 @@ static int file_or(int fd, int rc)
 static const char *symbols_image(Elf *elf, size_t *ret_size)
 {
 	GElf_Ehdr head;
-	size_t nr, size = 0;
+	size_t size = 0;
+	size_t nr;
 	const char *bytes =
 		elf_kind(elf) == ELF_K_ELF ? elf_rawfile(elf, &size) : NULL;
 

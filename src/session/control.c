@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/unconst.h"
 #include "session/named.h"
 #include "session/protocol.h"
 #include "session/rules.h"
@@ -72,10 +73,8 @@ static int spawn(const char *const *argv, int error_fd, pid_t *ret_pid)
 		rc = posix_spawn_file_actions_adddup2(&actions, error_fd,
 						      STDERR_FILENO);
 	if (!rc)
-		rc = posix_spawnp(
-			ret_pid, argv[0], &actions, NULL,
-			/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
-			(char *const *)(uintptr_t)argv, environ);
+		rc = posix_spawnp(ret_pid, argv[0], &actions, NULL,
+				  sonde_unconst(argv), environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	return -rc;
 }

@@ -675,6 +675,21 @@ static int be_urgent(const struct sonde_session_config *config,
 		    "");
 }
 
+static int start_watching(struct sonde_recorder *r)
+{
+	int rc;
+
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->epoll_fd < 0)
+		return -errno;
+	rc = sonde_recorder_watch(r, r->config->control_fd,
+				  SONDE_RECORDER_CONTROL, 0);
+	if (!rc && r->config->listen_fd >= 0)
+		rc = sonde_recorder_watch(r, r->config->listen_fd,
+					  SONDE_RECORDER_LISTEN, 0);
+	return rc;
+}
+
 static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 {
 	const struct sonde_session_config *config = r->config->session;
@@ -684,14 +699,7 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 		rc = be_urgent(config, ready);
 	if (rc)
 		return rc;
-	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (r->epoll_fd < 0)
-		return fail(ready, -errno, "epoll", "");
-	rc = sonde_recorder_watch(r, r->config->control_fd,
-				  SONDE_RECORDER_CONTROL, 0);
-	if (!rc && r->config->listen_fd >= 0)
-		rc = sonde_recorder_watch(r, r->config->listen_fd,
-					  SONDE_RECORDER_LISTEN, 0);
+	rc = start_watching(r);
 	if (rc)
 		return fail(ready, rc, "epoll", "");
 	rc = open_session(r, ready);

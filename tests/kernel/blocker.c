@@ -8,6 +8,7 @@
  *
  * The calls are made here, not by a library that keeps no frame pointers.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,7 @@ static int hands(long times)
 	int pipe_fds[2];
 	pid_t child;
 
-	if (pipe(pipe_fds))
+	if (pipe2(pipe_fds, O_CLOEXEC))
 		return 1;
 	child = fork();
 	if (child < 0)
@@ -127,14 +128,14 @@ static void obeys(void)
 
 int main(int argc, char **argv)
 {
-	long times = argc > 1 ? atol(argv[1]) : 1;
+	long times = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
 
 	if (argc > 1 && !strcmp(argv[1], "told")) {
 		obeys();
 		return 0;
 	}
 	if (argc > 2 && !strcmp(argv[1], "handed"))
-		return hands(atol(argv[2]));
+		return hands(strtol(argv[2], NULL, 10));
 	for (long i = 0; i < times; i++) {
 		naps(1000000);
 		sleeps(2000000);

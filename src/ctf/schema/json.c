@@ -479,7 +479,8 @@ static const char *read_model_uri(const struct sonde_json_parser *parser,
 {
 	struct json_object *attributes =
 		json_object_object_get(fragment, "attributes");
-	struct json_object *space, *uri;
+	struct json_object *space;
+	struct json_object *uri;
 	const char *text;
 
 	if (!json_object_object_get_ex(attributes, SONDE_JSON_BT_NAMESPACE,

@@ -905,7 +905,6 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 		hooked->plan = calloc(1, sizeof(*hooked->plan));
 	}
 	if (hooked && hooked->plan)
-		/* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
 		rc = SONDE_GROW(hooks->list, hooks->nr, hooks->room);
 	if (rc) {
 		if (hooked)

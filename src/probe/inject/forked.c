@@ -59,8 +59,10 @@ static bool has_sites(int memory, uint64_t data)
 static bool is_inherited(int memory, uint64_t image,
 			 struct sonde_process_inherited *ret)
 {
-	struct sonde_image_head ours, head;
-	uint64_t magic = 0, mark = 0;
+	struct sonde_image_head ours;
+	struct sonde_image_head head;
+	uint64_t magic = 0;
+	uint64_t mark = 0;
 	uint32_t is_parent = 1;
 
 	memcpy(&ours, sonde_agent_image, sizeof(ours));

@@ -139,9 +139,7 @@ static int add_site(struct sonde_probes *p, const struct sonde_window *window,
 	if (p->nr_slots == SONDE_AGENT_SITES_MAX)
 		return -ENOSPC;
 	site = calloc(1, sizeof(*site));
-	if (!site ||
-	    /* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
-	    SONDE_GROW(p->sites, p->nr_sites, p->sites_room)) {
+	if (!site || SONDE_GROW(p->sites, p->nr_sites, p->sites_room)) {
 		free(site);
 		return -ENOMEM;
 	}
@@ -505,7 +503,7 @@ static int build(struct sonde_probes *p, struct site *site)
 	struct built *built = calloc(1, sizeof(*built));
 	int rc = -ENOMEM;
 
-	if (built) /* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
+	if (built)
 		rc = SONDE_GROW(p->builts, p->nr_builts, p->builts_room);
 	if (rc) {
 		free(built);

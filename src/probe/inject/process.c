@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
+#include "base/unconst.h"
 #include "probe/inject/inject.h"
 #include "probe/inject/process_parts.h"
 #include "probe/inject/procfs.h"
@@ -71,8 +72,7 @@ static int send_message(const struct sonde_process *process, size_t size,
 	struct cmsghdr *part;
 	ssize_t n;
 
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): sendmsg() only reads */
-	vector.iov_base = (void *)(uintptr_t)process->message;
+	vector.iov_base = sonde_unconst(process->message);
 	if (fd >= 0) {
 		memset(&control, 0, sizeof(control));
 		header.msg_control = control.bytes;

@@ -32,6 +32,7 @@
  * The library has threads of its own. What it tells, it tells in ours, when it is
  * asked to (rd_kafka_poll()); but for its log, which goes nowhere.
  */
+#include "base/unconst.h"
 #include "session/net/kafka_text.h"
 
 #include <librdkafka/rdkafka.h>
@@ -730,9 +731,8 @@ static int kafka_publish(struct sonde_net_log *base,
 	err = rd_kafka_producev(
 		net->writer, RD_KAFKA_V_TOPIC(log->topic),
 		RD_KAFKA_V_PARTITION(0),
-		/* It is copied, as is said below.
-		 * NOLINTNEXTLINE(performance-no-int-to-ptr): it was const */
-		RD_KAFKA_V_VALUE((void *)(uintptr_t)body, (size_t)size),
+		/* It is copied, as is said below. */
+		RD_KAFKA_V_VALUE(sonde_unconst(body), (size_t)size),
 		RD_KAFKA_V_HEADER(HEADER, line, length),
 		RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
 	if (err) {

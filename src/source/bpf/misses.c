@@ -95,7 +95,8 @@ static bool is_in_the_way(uint32_t id)
 
 void bpf_misses_look(struct bpf_source *source, uint32_t nr_own)
 {
-	uint32_t id = 0, nr = 0;
+	uint32_t id = 0;
+	uint32_t nr = 0;
 	uint32_t have = sonde_linux_release();
 	int rc = 0;
 

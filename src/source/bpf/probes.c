@@ -25,6 +25,7 @@
  * this process takes them out; so libbpf must not fall back on tracefs, whose
  * probes stay.
  */
+#include "base/unconst.h"
 #include "source/bpf/bpf_source.h"
 
 #include <errno.h>
@@ -170,14 +171,22 @@ static bool return_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 	return argument < ARGUMENTS && argument < probe->nr_arguments;
 }
 
+/* The address of what is `at` bytes from where `src` points. (BPF_ADD is 0.) */
+static void probe_address(struct probe_code *code, uint8_t dst, uint8_t src,
+			  int32_t at)
+{
+	if (dst != src)
+		probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
+	probe_add(code, BPF_ALU64 | BPF_K, dst, 0, 0, at);
+}
+
 /* R3 or R2, the last argument of the call: a place on the stack. */
 static void probe_ask(struct probe_code *code, uint8_t last, int32_t at,
 		      int32_t helper)
 {
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0,
 		  0);
-	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, last, BPF_REG_10, 0, 0);
-	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, last, 0, 0, at);
+	probe_address(code, last, BPF_REG_10, at);
 	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
 }
 
@@ -228,17 +237,15 @@ static void code_finds_variables(struct probe_code *code)
 	probe_add(code, BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD,
 		  0, code->cpus);
 	probe_add(code, 0, 0, 0, 0, 0);
-	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0,
-		  0);
-	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, VALUE_AT);
+	probe_address(code, BPF_REG_2, BPF_REG_10, VALUE_AT);
 	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem);
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_8, BPF_REG_0, 0,
 		  0);
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);
 	probe_add(code, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_8, 0,
 		  (int32_t)(code->max - code->nr - 1), 0);
-	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_8, 0, 0,
-		  offsetof(struct sonde_bpf_cpu, variables));
+	probe_address(code, BPF_REG_8, BPF_REG_8,
+		      offsetof(struct sonde_bpf_cpu, variables));
 }
 
 /* The address that was asked for, where that is known: at functions that begin with
@@ -303,7 +310,7 @@ static void probe_compute(struct probe_code *code,
 		.tells_faults = true,
 		.keeps_value = keeps_value,
 		.value_at = VALUE_AT,
-		.ctx = (void *)(uintptr_t)probe,
+		.ctx = sonde_unconst(probe),
 	};
 	size_t nr = 0;
 
@@ -377,9 +384,7 @@ static void put_what_is_there(struct probe_code *code, uint32_t item,
 	if (address_at)
 		probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_7,
 			  BPF_REG_3, address_at, 0);
-	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_7, 0,
-		  0);
-	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, at);
+	probe_address(code, BPF_REG_1, BPF_REG_7, at);
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0,
 		  (int32_t)is->bytes);
 	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0,
@@ -404,8 +409,7 @@ static void put_registers_of(struct probe_code *code,
 	for (uint32_t i = 0; mask; i++, mask >>= 1) {
 		if (!(mask & 1))
 			continue;
-		if (!probe_register((void *)(uintptr_t)probe, i, &from,
-				    &offset))
+		if (!probe_register(sonde_unconst(probe), i, &from, &offset))
 			code->err = -EOPNOTSUPP;
 		probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, from,
 			  offset, 0);

@@ -177,7 +177,8 @@ static char *mark_take_level(struct sonde_marks_line *mark, char *at)
  * doesn't end, a blank isn't behind it, or it has a '\' that stands for nothing. */
 static char *mark_unquote(char *at)
 {
-	static const char letters[] = "\"\\nt", meanings[] = "\"\\\n\t";
+	static const char letters[] = "\"\\nt";
+	static const char meanings[] = "\"\\\n\t";
 	char *to = at;
 
 	for (; *at != '"'; at++) {

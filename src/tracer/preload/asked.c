@@ -14,13 +14,15 @@
 #include "ring/asked.h"
 #include "types/desc.h"
 
-/* The linker's and the public header's names. */
+/* The linker's and the public header's names.
+ * NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming) */
 extern struct sonde_site __start_sonde_sites[]
 	__attribute__((visibility("hidden")));
 extern struct sonde_site __stop_sonde_sites[]
 	__attribute__((visibility("hidden")));
 extern unsigned char sonde_enlisted_;
 __attribute__((visibility("hidden"))) unsigned char sonde_enlisted_ = 1;
+/* NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming) */
 
 /* As early as that of other modules. */
 __attribute__((constructor(101))) static void enlist_asked(void)

@@ -42,8 +42,10 @@ static struct both both_begin(const struct sonde_flame *const *flames,
 static int both_order(const struct both *both)
 {
 	const struct sonde_flame *const *flames = both->flames;
-	uint32_t a = both->at[0], b = both->at[1];
-	uint32_t depth_a, depth_b;
+	uint32_t a = both->at[0];
+	uint32_t b = both->at[1];
+	uint32_t depth_a;
+	uint32_t depth_b;
 
 	if (a == NONE || b == NONE)
 		return a == NONE ? 1 : -1;

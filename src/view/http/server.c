@@ -30,6 +30,7 @@
 #include "base/hex.h"
 #include "base/json.h"
 #include "base/port.h"
+#include "base/unconst.h"
 #include "view/http/page.h"
 #include "view/http/shown.h"
 
@@ -134,9 +135,7 @@ static int send_reply(struct MHD_Connection *connection,
 
 	if (reply->file)
 		response = MHD_create_response_from_buffer(
-			reply->file->size,
-			/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
-			(void *)(uintptr_t)reply->file->bytes,
+			reply->file->size, sonde_unconst(reply->file->bytes),
 			MHD_RESPMEM_PERSISTENT);
 	else
 		response = MHD_create_response_from_buffer(

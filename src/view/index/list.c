@@ -47,26 +47,40 @@ static bool is_row_wanted(const struct sonde_view_row *row, const char *filter)
 	return row->pid >= 0 && !strcmp(text, filter);
 }
 
+/* Where its kind stands: CPUs, what has no process, what has one. */
+static int rank_of_row(const struct sonde_view_row *row)
+{
+	if (sonde_view_row_is_of_process(row))
+		return 2;
+	return sonde_view_row_is_of_cpu(row) ? 0 : 1;
+}
+
+/* The busiest processes first, and of each its busiest threads, then its locks. */
+static int compare_in_processes(const struct sonde_view_listed *left,
+				const struct sonde_view_listed *right)
+{
+	bool lock = left->row->kind == SONDE_VIEW_ROW_LOCK;
+
+	if (left->all_busy != right->all_busy)
+		return left->all_busy > right->all_busy ? -1 : 1;
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	if (lock != (right->row->kind == SONDE_VIEW_ROW_LOCK))
+		return lock ? 1 : -1;
+	return (left->of_busy < right->of_busy) -
+	       (left->of_busy > right->of_busy);
+}
+
 static int compare_listed(const void *a, const void *b)
 {
 	const struct sonde_view_listed *left = a;
 	const struct sonde_view_listed *right = b;
-	bool threads = sonde_view_row_is_of_process(left->row);
-	bool lock = left->row->kind == SONDE_VIEW_ROW_LOCK;
+	int order = rank_of_row(left->row) - rank_of_row(right->row);
 
-	if (threads != sonde_view_row_is_of_process(right->row))
-		return threads ? 1 : -1;
-	if (!threads && sonde_view_row_is_of_cpu(left->row) !=
-				sonde_view_row_is_of_cpu(right->row))
-		return sonde_view_row_is_of_cpu(left->row) ? -1 : 1;
-	if (threads && left->all_busy != right->all_busy)
-		return left->all_busy > right->all_busy ? -1 : 1;
-	if (threads && left->pid != right->pid)
-		return left->pid < right->pid ? -1 : 1;
-	if (lock != (right->row->kind == SONDE_VIEW_ROW_LOCK))
-		return lock ? 1 : -1;
-	if (threads && left->of_busy != right->of_busy)
-		return left->of_busy > right->of_busy ? -1 : 1;
+	if (!order && rank_of_row(left->row) == 2)
+		order = compare_in_processes(left, right);
+	if (order)
+		return order;
 	if (left->row->number != right->row->number)
 		return left->row->number < right->row->number ? -1 : 1;
 	return (int)left->row->kind - (int)right->row->kind;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/unconst.h"
 #include "sys/write.h"
 
 #define MAP_STEP ((uint64_t)64 << 20)
@@ -45,8 +46,7 @@ void sonde_view_rows_fini(struct sonde_view_rows *rows)
 	free(rows->rows);
 	free(rows->buffer);
 	if (rows->map)
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
-		(void)munmap((void *)(uintptr_t)rows->map, rows->mapped);
+		(void)munmap(sonde_unconst(rows->map), rows->mapped);
 	if (rows->fd >= 0)
 		(void)close(rows->fd);
 }
@@ -78,8 +78,7 @@ static int grow_map(struct sonde_view_rows *rows)
 	if (map == MAP_FAILED)
 		return -errno;
 	if (rows->map)
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
-		(void)munmap((void *)(uintptr_t)rows->map, rows->mapped);
+		(void)munmap(sonde_unconst(rows->map), rows->mapped);
 	rows->map = map;
 	rows->mapped = size;
 	return 0;

@@ -168,6 +168,16 @@ uint64_t sonde_view_sidecar_where(const struct sonde_trace *trace)
 	return sum_end(&where);
 }
 
+static void sum_edge(struct sum *sum, const struct sonde_view_rule_edge *edge)
+{
+	sum_text(sum, edge->begins ? "begin" : "end");
+	sum_text(sum, edge->when);
+	sum_text(sum, edge->name ? edge->name : "");
+	sum_text(sum, edge->label ? "label" : "");
+	sum_text(sum, edge->label ? edge->label : "");
+	sum_text(sum, edge->colour ? edge->colour : "");
+}
+
 static void sum_rules(struct sum *sum, const struct sonde_view_rules *rules)
 {
 	for (size_t i = 0; i < rules->nr; i++) {
@@ -175,17 +185,8 @@ static void sum_rules(struct sum *sum, const struct sonde_view_rules *rules)
 
 		sum_text(sum, rule->row);
 		sum_text(sum, rule->per ? rule->per : "");
-		for (size_t k = 0; k < rule->nr_edges; k++) {
-			const struct sonde_view_rule_edge *edge =
-				&rule->edges[k];
-
-			sum_text(sum, edge->begins ? "begin" : "end");
-			sum_text(sum, edge->when);
-			sum_text(sum, edge->name ? edge->name : "");
-			sum_text(sum, edge->label ? "label" : "");
-			sum_text(sum, edge->label ? edge->label : "");
-			sum_text(sum, edge->colour ? edge->colour : "");
-		}
+		for (size_t k = 0; k < rule->nr_edges; k++)
+			sum_edge(sum, &rule->edges[k]);
 	}
 	if (rules->plugins_are)
 		sum_text(sum, rules->plugins_are);

@@ -250,7 +250,10 @@ static void name_run(struct sonde_tui *tui, const struct sonde_view_run *run,
 			NULL;
 
 	for (uint32_t i = 0; name && name[i] && i + 1 < run->width; i++)
-		letters[i] = name[i] > ' ' && name[i] < 0x7f ? name[i] : '?';
+		if (name[i] > ' ' && name[i] < 0x7f)
+			letters[i] = name[i];
+		else
+			letters[i] = '?';
 }
 
 /* The nearest of a terminal's cube of 6 by 6 by 6 colours; of a run without one of

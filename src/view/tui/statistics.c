@@ -48,13 +48,13 @@ static void add_row_states(const struct sonde_tui *tui,
 	sonde_view_row_name(&rows->rows[id], name, sizeof(name));
 	sonde_view_rows_sums(rows, id, span->from, before);
 	sonde_view_rows_sums(rows, id, span->to, after);
-	for (uint8_t i = SONDE_VIEW_UNKNOWN + 1; i < SONDE_VIEW_STATES; i++) {
+	for (size_t i = SONDE_VIEW_UNKNOWN + 1; i < SONDE_VIEW_STATES; i++) {
 		if (after[i] == before[i])
 			continue;
 		sonde_table_row(table);
 		sonde_table_text(table, COLUMN_ROW, name);
 		sonde_table_text(table, COLUMN_STATE,
-				 sonde_view_state(i)->name);
+				 sonde_view_state((uint8_t)i)->name);
 		sonde_table_int(table, COLUMN_TIME,
 				(int64_t)(after[i] - before[i]));
 		sonde_table_share(table, COLUMN_SHARE, after[i] - before[i],

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/port.h"
 #include "expr/interval.h"
 #include "expr_unit.h"
@@ -19,15 +20,12 @@
 static int find(void *ctx, const char *path, size_t length,
 		struct sonde_expr_source *ret_source)
 {
-	unsigned int bits;
-	char letter;
-	char name[8] = "";
+	const char *at = path + 1;
+	const char letter = path[0];
+	uint64_t bits;
 
 	(void)ctx;
-	if (length >= sizeof(name))
-		return -ENOENT;
-	memcpy(name, path, length);
-	if (sscanf(name, "%c%u", &letter, &bits) != 2)
+	if (!sonde_number_take(&at, 10, 64, &bits) || at != path + length)
 		return -ENOENT;
 	*ret_source = (struct sonde_expr_source){
 		.how = SONDE_EXPR_MEMORY,
@@ -143,8 +141,7 @@ static void what_is_none_is_refused(void **state)
 		"w32 < 5",              /* not in the payload */
 		"u8 < 300 && u8 >= 0",  /* of all numbers */
 		"u8 > 300",             /* of none */
-		"u8 in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, "
-		"17)", /* too many constants */
+		"u8 in (1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17)", /* many */
 	};
 
 	(void)state;

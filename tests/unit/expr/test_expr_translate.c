@@ -140,8 +140,8 @@ static void made_programs_give_what_the_evaluator_gives(void **state)
 			check_record(&made.program, &code, &record, "made");
 		}
 	}
-	for (uint8_t i = 0; i < SONDE_EXPR_OP_CODES; i++) {
-		if (is_known(i) && !seen[i])
+	for (size_t i = 0; i < SONDE_EXPR_OP_CODES; i++) {
+		if (is_known((uint8_t)i) && !seen[i])
 			fail_msg("no %s", sonde_expr_op_infos[i].name);
 	}
 }

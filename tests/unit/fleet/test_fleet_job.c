@@ -86,6 +86,7 @@ static int take(struct sonde_fleet_job *job, uint64_t now, uint64_t worker)
 	return (int)got.unit;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): all that a word of a part says */
 static enum sonde_fleet_word_kind say_part(struct sonde_fleet_job *job,
 					   uint64_t now, uint64_t worker,
 					   int unit, const char *all,
@@ -309,7 +310,8 @@ static void strangers_get_no_answer(void **state)
 
 static void a_request_arrives_as_it_was_made(void **state)
 {
-	static struct sonde_fleet_request request, got;
+	static struct sonde_fleet_request request;
+	static struct sonde_fleet_request got;
 	char line[SONDE_NET_HEAD_MAX];
 	size_t size;
 
@@ -330,7 +332,8 @@ static void hosts_lead_nowhere_else(void **state)
 {
 	static const char *const names[] = { "",     "..",     "a/..", "/a",
 					     "a//b", "a/../b", "a/" };
-	static struct sonde_fleet_request request, got;
+	static struct sonde_fleet_request request;
+	static struct sonde_fleet_request got;
 	char line[SONDE_NET_HEAD_MAX];
 
 	(void)state;

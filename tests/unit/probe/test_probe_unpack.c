@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
+#include "base/unconst.h"
 #include "probe/unpack.h"
 
 static const char *const packers[] = { "xz", "zstd", "gzip" };
@@ -33,7 +34,7 @@ static void find_self(char path[PATH_MAX])
 static int pack(const char *packer)
 {
 	char self[PATH_MAX];
-	char *words[] = { (char *)(uintptr_t)packer, "-c", "-1", self, NULL };
+	char *words[] = { sonde_unconst(packer), "-c", "-1", self, NULL };
 	char *no_environment[] = { NULL };
 	posix_spawn_file_actions_t actions;
 	int fd = memfd_create("packed", MFD_CLOEXEC);
@@ -79,7 +80,8 @@ static void *map(int fd, size_t *ret_size)
 static void check_is_self(int fd)
 {
 	char path[PATH_MAX];
-	size_t size, expected;
+	size_t expected;
+	size_t size;
 	void *at = map(fd, &size);
 	void *self;
 	int from;

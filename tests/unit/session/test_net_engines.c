@@ -15,6 +15,7 @@
 
 #include "base/port.h"
 #include "base/sum.h"
+#include "base/unconst.h"
 #include "folder.h"
 #include "session/net/work.h"
 
@@ -556,7 +557,7 @@ int main(void)
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(engines); i++) {
 		memcpy(now, tests, sizeof(now));
 		for (size_t j = 0; j < SONDE_ARRAY_SIZE(now); j++)
-			now[j].initial_state = (void *)(uintptr_t)&engines[i];
+			now[j].initial_state = sonde_unconst(&engines[i]);
 		failed |= cmocka_run_group_tests_name(engines[i].name, now,
 						      NULL, NULL);
 	}

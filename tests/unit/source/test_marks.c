@@ -134,7 +134,8 @@ static void a_written_line_says_the_same(void **state)
 {
 	static const char line[] = "<4>a:b t=\"x \\\"y\\\"\\n\\\\\" n=-7 "
 				   "h=0xff r=2.5 e=\"\"";
-	uint8_t first[SONDE_MARK_PAYLOAD_MAX], second[SONDE_MARK_PAYLOAD_MAX];
+	uint8_t first[SONDE_MARK_PAYLOAD_MAX];
+	uint8_t second[SONDE_MARK_PAYLOAD_MAX];
 	char words[256];
 	size_t size;
 

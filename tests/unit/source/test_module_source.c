@@ -975,13 +975,15 @@ with_marks(const struct sonde_source_marks *marks)
 static unsigned char *put_line(unsigned char *at, uint32_t time,
 			       const char *text)
 {
-	uint32_t bytes = (uint32_t)strlen(text), tid = 321;
+	uint32_t bytes = (uint32_t)strlen(text);
+	uint32_t tid = 321;
 	uint16_t id = fake.asked_door.id ? (uint16_t)fake.asked_door.id : 1;
 
 	memcpy(at, &id, 2);
 	memcpy(at + 2, &time, 4);
 	memcpy(at + 6, &tid, 4);
 	memcpy(at + 10, &bytes, 4);
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): by its length */
 	memcpy(at + 14, text, bytes);
 	return at + 14 + bytes;
 }
@@ -1062,21 +1064,12 @@ static int add_kind(void *ctx, uint32_t id, const struct sonde_desc *desc)
 	return 0;
 }
 
-static void lines_become_events_piece_by_piece(void **state)
+/* A line of a sub-buffer, and then the two that end it. */
+static void put_two_pieces(void)
 {
-	struct sonde_source_config config = with_marks(&all_marks);
-	struct sonde_source *source = open_with(&config);
-	char kinds[100] = "";
-	struct sonde_source_known known = { .add = add_kind, .ctx = kinds };
-	struct sonde_source_counts counts;
-	struct sonde_ring_chunk chunk;
 	unsigned char *begin = fake.lines + SUBBUF;
 	unsigned char *at = put_line(begin, 1000, "job:done code=7\n");
-	uint64_t code;
-	uint16_t id;
-	uint32_t tid;
 
-	(void)state;
 	put_piece((struct sonde_kmod_chunk){ .offset = SUBBUF,
 					     .bytes = (uint32_t)(at - begin),
 					     .first = 1,
@@ -1094,6 +1087,22 @@ static void lines_become_events_piece_by_piece(void **state)
 		.ts_end = 2000,
 		.events = 2,
 		.discarded = 3 });
+}
+
+static void lines_become_events_piece_by_piece(void **state)
+{
+	struct sonde_source_config config = with_marks(&all_marks);
+	struct sonde_source *source = open_with(&config);
+	char kinds[100] = "";
+	struct sonde_source_known known = { .add = add_kind, .ctx = kinds };
+	struct sonde_source_counts counts;
+	struct sonde_ring_chunk chunk;
+	uint64_t code;
+	uint16_t id;
+	uint32_t tid;
+
+	(void)state;
+	put_two_pieces();
 	for (int i = 0; i < 2; i++) { /* as often as one likes */
 		assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk), 1);
 		assert_true(chunk.first && !chunk.closed);

@@ -160,7 +160,7 @@ static bool begin(void)
 
 	if (!rc)
 		return true;
-	print_message("skipped: no perf events: %s\n", strerror(-rc));
+	print_message("skipped: no perf events: %s\n", strerrorname_np(-rc));
 	close_rings();
 	skip();
 	return false;
