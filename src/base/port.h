@@ -47,6 +47,13 @@
 #define sonde_fence_counter() sonde_barrier()
 #endif
 
+/* Eight bytes that hold where the label is. */
+#if __SIZEOF_POINTER__ == 8
+#define SONDE_PLACE_ ".8byte 990b\n"
+#else
+#define SONDE_PLACE_ ".4byte 990b, 0\n"
+#endif
+
 /*
  * A named place in the code where a debugger can stop a producer. It costs
  * nothing: section .sonde_testpoints, which is never loaded, gets a record of
@@ -57,8 +64,7 @@
 	__asm__ volatile("990:\n"                                           \
 			 ".pushsection .sonde_testpoints,\"\",%%progbits\n" \
 			 ".balign 8\n"                                      \
-			 "991: .quad 990b\n"                                \
-			 ".asciz \"" #name "\"\n"                           \
+			 "991:\n" SONDE_PLACE_ ".asciz \"" #name "\"\n"     \
 			 ".org 991b + 64\n"                                 \
 			 ".popsection" ::                                   \
 				 : "memory")

@@ -40,6 +40,8 @@
 #ifndef EXPR_PROGRAM_H
 #define EXPR_PROGRAM_H
 
+#include <stddef.h>
+
 #include "expr/expr.h"
 
 #define SONDE_PROGRAM_STACK 64
@@ -71,9 +73,13 @@ struct sonde_program {
 	uint32_t texts_bytes;
 	uint16_t bases; /* bit b: base b is used */
 	uint8_t type; /* enum sonde_expr_type of its values; MISSING: of none */
-	uint8_t constant;           /* 0 or 1 */
-	struct sonde_expr_op ops[]; /* and the texts behind them */
+	uint8_t constant; /* 0 or 1 */
+	/* and the texts behind them; a recorder of 64 bits has programs of 32 */
+	_Alignas(8) struct sonde_expr_op ops[];
 };
+_Static_assert(offsetof(struct sonde_program, ops) == 16 &&
+		       sizeof(struct sonde_expr_op) == 24,
+	       "the same in any process");
 
 static inline const char *
 sonde_program_texts(const struct sonde_program *program)

@@ -222,6 +222,26 @@ static bool keeps_all(const struct sonde_recorder *r)
 	return r->config->session->mode == SONDE_OVERWRITE;
 }
 
+/* What was asked for and its events don't have. */
+static void note_what_is_lacking(struct sonde_recorder *r,
+				 const struct sonde_arena_source_config *config,
+				 const struct sonde_consumer_config *consumer,
+				 const char *called)
+{
+	if (config->setup.contexts && !consumer->contexts)
+		sonde_summary_note(&r->summary,
+				   "%s (pid %d): its events have no contexts "
+				   "(--context): they are of probes, or its "
+				   "libsonde is older, or of 32 bits",
+				   called, (int)config->pid);
+	else if (config->setup.stacks_depth && !consumer->has_stacks)
+		sonde_summary_note(&r->summary,
+				   "%s (pid %d): its events have no call "
+				   "stacks (--stack): its libsonde is older, "
+				   "or of 32 bits",
+				   called, (int)config->pid);
+}
+
 /* A source that is there goes to the trace; on error it is closed. */
 static int consume_source(struct sonde_recorder *r,
 			  const struct sonde_arena_source_config *config,
@@ -249,12 +269,7 @@ static int consume_source(struct sonde_recorder *r,
 
 	consumer.has_stacks = sonde_arena_source_stacks(source, &depth);
 	consumer.contexts = sonde_arena_source_contexts(source);
-	if (config->setup.contexts && !consumer.contexts)
-		sonde_summary_note(&r->summary,
-				   "%s (pid %d): its events have no contexts "
-				   "(--context): they are of probes, or its "
-				   "libsonde is older",
-				   called, (int)config->pid);
+	note_what_is_lacking(r, config, &consumer, called);
 	(void)snprintf(name, sizeof(name), "%s (pid %d)%s", called,
 		       (int)config->pid, what);
 	(void)snprintf(comment, sizeof(comment), "%s, pid %d%s", called,

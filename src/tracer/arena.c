@@ -120,6 +120,13 @@ static int move_high(int fd)
 	return -1;
 }
 
+/* A stack is walked by words of eight bytes (ring/walk.c). */
+#if UINTPTR_MAX > UINT32_MAX
+#define STACK_ABILITIES (SONDE_ARENA_CAN_STACK | SONDE_ARENA_CAN_STACK_FAST)
+#else
+#define STACK_ABILITIES 0u
+#endif
+
 static bool make_arena(int *ret_fd)
 {
 	unsigned char *bytes;
@@ -139,9 +146,8 @@ static bool make_arena(int *ret_fd)
 	sonde_self_learn();
 	sonde_arena = bytes;
 	((struct sonde_arena *)(void *)bytes)->abilities =
-		SONDE_ARENA_CAN_REACH | SONDE_ARENA_CAN_STACK |
-		SONDE_ARENA_CAN_COUNT | SONDE_ARENA_CAN_STACK_FAST |
-		SONDE_ARENA_CAN_CONTEXT;
+		SONDE_ARENA_CAN_REACH | SONDE_ARENA_CAN_COUNT |
+		SONDE_ARENA_CAN_CONTEXT | STACK_ABILITIES;
 	sonde_arena_file_begin(bytes, writer, sonde_self.pid, mapped_span());
 	*ret_fd = fd;
 	return true;

@@ -189,18 +189,27 @@ static void own_filters_take_file(const unsigned char *file, bool executable)
 	}
 }
 
+/* Code in an answer is for the recorder's machine (expr/jit); a program of 32 bits
+ * has a recorder of 64. */
+#ifdef __x86_64__
+#define CODE_IS_OURS true
+#else
+#define CODE_IS_OURS false
+#endif
+
 /* Maps the answer for good. Some systems don't let memory files be executed. */
 static int own_filters_map_file(int fd)
 {
 	const struct sonde_filters_file *header;
-	bool executable = true;
+	bool executable = CODE_IS_OURS;
+	void *file = MAP_FAILED;
 	struct stat st;
-	void *file;
 
 	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(*header))
 		return -EPROTO;
-	file = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC,
-		    MAP_PRIVATE, fd, 0);
+	if (executable)
+		file = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE, fd, 0);
 	if (file == MAP_FAILED) {
 		executable = false;
 		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,

@@ -71,6 +71,7 @@ struct sonde_filter_known {
 	uint32_t cell; /* its only one, once that is known; or 0 */
 } __attribute__((aligned(128)));
 
+#ifdef __x86_64__
 _Static_assert(
 	sizeof(struct sonde_filter_known) == 128 &&
 		offsetof(struct sonde_filter_known, code) == 0 &&
@@ -80,6 +81,7 @@ _Static_assert(
 		offsetof(struct sonde_filter_known, interval.beyond) == 48 &&
 		offsetof(struct sonde_filter_known, interval.at) == 56,
 	"emit_x86_64.S");
+#endif
 
 /* By the event's index; NULL: nobody has conditions. */
 extern SONDE_HIDDEN struct sonde_filter_known *sonde_filters;
