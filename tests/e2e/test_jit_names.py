@@ -98,7 +98,7 @@ def callers(trace):
     """What called get(), of each allocation whose stack says so."""
     done = run(SONDE, "print", "--json", "-f", "size == 4242", trace)
     for line in done.stdout.splitlines():
-        names = json.loads(line)["stack"] or []
+        names = json.loads(line).get("stack") or []
         for name, caller in zip(names, names[1:]):
             if name.startswith("get"):
                 yield caller
