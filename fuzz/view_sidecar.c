@@ -64,12 +64,12 @@ static unsigned char *make_file(struct fuzz_input *in, size_t *ret_size)
 	FUZZ_CHECK(!sonde_view_rows_close(&build.rows));
 	tail = make_tail(&sidecar, &build, cells, 0, &size);
 	FUZZ_CHECK(tail);
-	file = malloc(build.rows.used + size);
+	file = malloc(build.rows.body.used + size);
 	FUZZ_CHECK(file);
-	FUZZ_CHECK(pread(build.rows.fd, file, build.rows.used, 0) ==
-		   (ssize_t)build.rows.used);
-	memcpy(file + build.rows.used, tail, size);
-	*ret_size = build.rows.used + size;
+	FUZZ_CHECK(pread(build.rows.body.fd, file, build.rows.body.used, 0) ==
+		   (ssize_t)build.rows.body.used);
+	memcpy(file + build.rows.body.used, tail, size);
+	*ret_size = build.rows.body.used + size;
 	free(tail);
 	free(cells);
 	sonde_view_build_fini(&build);

@@ -2,7 +2,9 @@
 /* chunk.c - states to few bytes and back (chunk.h). */
 #include "view/index/chunk.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/grow.h"
 
@@ -28,6 +30,9 @@ _Static_assert(HEAD_BYTES + SONDE_VIEW_KINDS * (ABOUT_BYTES + 1) +
 			       SONDE_VIEW_CHUNK * 12 + 8 + 8 <=
 		       SONDE_VIEW_CHUNK_BYTES,
 	       "any chunk fits");
+
+_Static_assert(SONDE_VIEW_BEHIND >= SONDE_VIEW_GROUP * 12 + 8,
+	       "a group may be decoded before it is found to be too long");
 
 /* ---- adding ---- */
 
@@ -229,28 +234,6 @@ static unsigned char *chunk_put_group(const struct head *head, size_t offset,
 	return to;
 }
 
-/* Behind what is there; returns what is behind it. Overwrites up to eight bytes. */
-static size_t chunk_put_nibbles(unsigned char *to, size_t at, uint64_t value,
-				unsigned int nr)
-{
-	uint64_t bits =
-		at % 2 ? (uint64_t)(to[at / 2] & 15) | value << 4 : value;
-
-	bits = htole64(bits);
-	memcpy(to + at / 2, &bits, sizeof(bits));
-	return at + nr;
-}
-
-/* The first length that it fits in. */
-static unsigned int chunk_length(uint64_t duration)
-{
-	unsigned int length = 0;
-
-	while (duration >> sonde_view_nibbles(length) * 4)
-		length++;
-	return length;
-}
-
 /* A group's codes: a byte each, or a nibble. */
 static void chunk_put_code(const struct kinds *kinds, unsigned char *codes,
 			   uint32_t i, unsigned int number, unsigned int length)
@@ -283,15 +266,15 @@ static unsigned char *chunk_put_group_states(const struct sonde_view_open *open,
 				       end;
 		uint64_t duration =
 			(uint64_t)(next - sonde_view_open_begin(open, i));
-		unsigned int length = chunk_length(duration);
+		unsigned int length = sonde_view_length(duration);
 		uint8_t number = kinds->kinds[kinds->of[i]].number;
 
 		chunk_put_code(kinds, to, i - first, number, length);
-		at = chunk_put_nibbles(data, at, duration,
-				       sonde_view_nibbles(length));
+		at = sonde_view_put_nibbles(data, at, duration,
+					    sonde_view_nibbles(length));
 		if (number >= kinds->nr_kept)
-			at = chunk_put_nibbles(data, at, open->abouts[i],
-					       kinds->about_bytes * 2);
+			at = sonde_view_put_nibbles(data, at, open->abouts[i],
+						    kinds->about_bytes * 2);
 		sums[sonde_view_open_state(open, i)] += duration;
 	}
 	return data + (at + 1) / 2;

@@ -35,12 +35,12 @@
 #ifndef VIEW_INDEX_CHUNK_H
 #define VIEW_INDEX_CHUNK_H
 
-#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "view/index/body.h"
+#include "view/index/nibbles.h"
 #include "view/index/states.h"
 
 #define SONDE_VIEW_CHUNK     512u
@@ -52,9 +52,6 @@
 #define SONDE_VIEW_TIME_MAX     (((int64_t)1 << 55) - 1)
 /* The most that a chunk takes, whatever is in it. */
 #define SONDE_VIEW_CHUNK_BYTES 8192u
-/* So many bytes behind a chunk must be there to be read, whatever they are: a
- * state is decoded, and then one sees whether it was sound. */
-#define SONDE_VIEW_CHUNK_BEHIND (SONDE_VIEW_GROUP * 12 + 8)
 
 /* One that states are added to. */
 struct sonde_view_open {
@@ -107,26 +104,9 @@ struct sonde_view_group {
 	const unsigned char *codes;
 };
 
-/* Nibbles of a duration, by a code's upper three bits. */
-#define SONDE_VIEW_LENGTHS 0xe8765432u
-static inline unsigned int sonde_view_nibbles(unsigned int length)
-{
-	return SONDE_VIEW_LENGTHS >> (length & 7) * 4 & 15;
-}
-
 static inline uint32_t sonde_view_codes_bytes(uint32_t nr_kinds, uint32_t nr)
 {
 	return nr_kinds <= SONDE_VIEW_PACKED_KINDS ? (nr + 1) / 2 : nr;
-}
-
-/* A number of up to 14 nibbles, wherever it begins. */
-static inline uint64_t sonde_view_load_nibbles(const unsigned char *from,
-					       size_t at, unsigned int nr)
-{
-	uint64_t bits;
-
-	memcpy(&bits, from + at / 2, sizeof(bits));
-	return le64toh(bits) >> at % 2 * 4 & (((uint64_t)1 << nr * 4) - 1);
 }
 
 /* `size`: how many bytes there are, not counting those behind. What its kinds are

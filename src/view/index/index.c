@@ -193,7 +193,7 @@ static int build_rows(struct sonde_view_index *index,
 	if (fd < 0)
 		return fd;
 	(void)pthread_rwlock_wrlock(&index->lock);
-	index->build.rows.fd = fd;
+	index->build.rows.body.fd = fd;
 	(void)pthread_rwlock_unlock(&index->lock);
 	if (!has_several_hosts(index->trace))
 		return build_passes(index, options, cells);
@@ -336,9 +336,9 @@ static void forget_kept(struct sonde_view_index *index)
 static int find_index(struct sonde_view_index *index)
 {
 	if (!load_kept(index)) {
-		if (index->build.rows.used > SUMMED_FIRST)
+		if (index->build.rows.body.used > SUMMED_FIRST)
 			index_end(index, 0);
-		if (sonde_view_sidecar_verify(index->build.rows.fd,
+		if (sonde_view_sidecar_verify(index->build.rows.body.fd,
 					      &index->stopping) != -EINVAL)
 			return 0;
 		forget_kept(index);

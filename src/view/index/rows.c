@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.c - states by row (rows.h): adding them, and the file.
- *
- * The file holds chunks and nodes, each whole, in the order in which they became
- * full. What is to be written is gathered to BUFFER bytes, and the file is made
- * longer in large steps, so that it is seldom mapped anew.
+ * rows.c - states by row (rows.h): adding them. Chunks and nodes go to the file,
+ * each whole, in the order in which they became full.
  */
 #include "view/index/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/grow.h"
-#include "base/unconst.h"
-#include "sys/write.h"
-
-#define MAP_STEP ((uint64_t)64 << 20)
-#define BUFFER   ((size_t)1 << 20)
 
 void sonde_view_rows_init(struct sonde_view_rows *rows, int fd)
 {
-	*rows = (struct sonde_view_rows){ .fd = fd };
+	*rows = (struct sonde_view_rows){ .nr = 0 };
+	sonde_view_body_init(&rows->body, fd);
 }
 
 static void free_open(struct sonde_view_row *row)
@@ -44,11 +35,7 @@ void sonde_view_rows_fini(struct sonde_view_rows *rows)
 		free_open(&rows->rows[i]);
 	}
 	free(rows->rows);
-	free(rows->buffer);
-	if (rows->map)
-		(void)munmap(sonde_unconst(rows->map), rows->mapped);
-	if (rows->fd >= 0)
-		(void)close(rows->fd);
+	sonde_view_body_fini(&rows->body);
 }
 
 int sonde_view_rows_new(struct sonde_view_rows *rows,
@@ -62,72 +49,6 @@ int sonde_view_rows_new(struct sonde_view_rows *rows,
 							.number = number,
 							.pid = -1 };
 	return (int)rows->nr++;
-}
-
-/* ---- the file ---- */
-
-/* Longer, and mapped: nobody reads meanwhile. */
-static int grow_map(struct sonde_view_rows *rows)
-{
-	uint64_t size = rows->mapped + MAP_STEP;
-	void *map;
-
-	if (ftruncate(rows->fd, (off_t)size))
-		return -errno;
-	map = mmap(NULL, size, PROT_READ, MAP_SHARED, rows->fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	if (rows->map)
-		(void)munmap(sonde_unconst(rows->map), rows->mapped);
-	rows->map = map;
-	rows->mapped = size;
-	return 0;
-}
-
-static int write_buffer(struct sonde_view_rows *rows)
-{
-	int err = 0;
-
-	if (rows->used == rows->written)
-		return 0;
-	if (rows->used + SONDE_VIEW_CHUNK_BEHIND > rows->mapped)
-		err = grow_map(rows);
-	if (!err)
-		err = sonde_pwrite_all(rows->fd, rows->buffer,
-				       (size_t)(rows->used - rows->written),
-				       rows->written);
-	if (!err)
-		rows->written = rows->used;
-	return err;
-}
-
-/* Room for so many bytes at the end, of which fewer may be taken. */
-static int make_buffer_room(struct sonde_view_rows *rows, size_t size,
-			    unsigned char **ret_to)
-{
-	int err = 0;
-
-	if (!rows->buffer) {
-		rows->buffer = malloc(BUFFER + SONDE_VIEW_CHUNK_BEHIND);
-		if (!rows->buffer)
-			return -ENOMEM;
-	}
-	if (rows->used - rows->written + size > BUFFER)
-		err = write_buffer(rows);
-	*ret_to = rows->buffer + (rows->used - rows->written);
-	return err;
-}
-
-const unsigned char *sonde_view_rows_bytes(const struct sonde_view_rows *rows,
-					   uint64_t offset, size_t size,
-					   size_t *ret_size)
-{
-	if (offset % 8 || offset >= rows->used || size > rows->used - offset)
-		return NULL;
-	*ret_size = (size_t)(rows->used - offset);
-	if (offset >= rows->written)
-		return rows->buffer + (offset - rows->written);
-	return rows->map + offset;
 }
 
 /* ---- adding ---- */
@@ -150,9 +71,9 @@ static int put_node(struct sonde_view_rows *rows, struct sonde_view_row *row)
 	uint32_t head[2] = { row->nr_entries, states_of_entries(row) };
 	unsigned char *to;
 	unsigned char *at;
-	int err = make_buffer_room(
-		rows, sizeof(head) + row->nr_entries * sizeof(*row->entries),
-		&to);
+	int err = sonde_view_body_room(
+		&rows->body,
+		sizeof(head) + row->nr_entries * sizeof(*row->entries), &to);
 
 	if (err || SONDE_GROW(row->nodes, row->nr_nodes, row->nodes_room))
 		return err ? err : -ENOMEM;
@@ -168,9 +89,9 @@ static int put_node(struct sonde_view_rows *rows, struct sonde_view_row *row)
 	}
 	row->nodes[row->nr_nodes++] = (struct sonde_view_node_place){
 		.begin = (int64_t)row->entries[0].begin,
-		.offset = rows->used,
+		.offset = rows->body.used,
 	};
-	rows->used += (uint64_t)(at - to);
+	rows->body.used += (uint64_t)(at - to);
 	row->nr_entries = 0;
 	return 0;
 }
@@ -186,16 +107,17 @@ static int put_chunk(struct sonde_view_rows *rows, struct sonde_view_row *row)
 	if (row->nr_entries == SONDE_VIEW_NODE)
 		err = put_node(rows, row);
 	if (!err)
-		err = make_buffer_room(rows, SONDE_VIEW_CHUNK_BYTES, &to);
+		err = sonde_view_body_room(&rows->body, SONDE_VIEW_CHUNK_BYTES,
+					   &to);
 	if (err)
 		return err;
 	if (SONDE_GROW(row->entries, row->nr_entries, row->entries_room))
 		return -ENOMEM;
 	entry = &row->entries[row->nr_entries++];
 	entry->begin = (uint64_t)sonde_view_open_begin(open, 0);
-	entry->offset = rows->used;
+	entry->offset = rows->body.used;
 	memcpy(entry->sums, open->sums, sizeof(entry->sums));
-	rows->used += sonde_view_open_encode(open, row->end, to);
+	rows->body.used += sonde_view_open_encode(open, row->end, to);
 	open->nr = 0;
 	return 0;
 }
@@ -275,21 +197,5 @@ int sonde_view_rows_close(struct sonde_view_rows *rows)
 			break;
 		free_open(row);
 	}
-	return err ? err : write_buffer(rows);
-}
-
-int sonde_view_rows_map(struct sonde_view_rows *rows, int fd)
-{
-	off_t size = lseek(fd, 0, SEEK_END);
-	void *map;
-
-	rows->fd = fd;
-	if (size <= 0)
-		return -EINVAL;
-	map = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	rows->map = map;
-	rows->mapped = (uint64_t)size;
-	return 0;
+	return err ? err : sonde_view_body_flush(&rows->body);
 }

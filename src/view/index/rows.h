@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "view/index/body.h"
 #include "view/index/chunk.h"
 #include "view/index/states.h"
 
@@ -83,13 +84,7 @@ struct sonde_view_row {
 struct sonde_view_rows {
 	struct sonde_view_row *rows;
 	size_t nr, capacity;
-	/* ---- private ---- */
-	int fd;
-	uint64_t used;    /* of the file, with what is still to be written */
-	uint64_t written; /* of it; what follows is in `buffer` */
-	unsigned char *buffer;
-	uint64_t mapped;
-	const unsigned char *map;
+	struct sonde_view_body body;
 };
 
 /* `fd`: an empty file, which becomes theirs. */
@@ -102,9 +97,6 @@ int sonde_view_rows_new(struct sonde_view_rows *rows,
 
 /* What is open is written as well: nothing more can be added. */
 int sonde_view_rows_close(struct sonde_view_rows *rows);
-/* Of none so far: `fd` and all its bytes, mapped, become theirs; rows and their
- * nodes are the caller's to add. 0 or -errno. */
-int sonde_view_rows_map(struct sonde_view_rows *rows, int fd);
 
 struct sonde_view_piece {
 	int64_t begin, end;
@@ -115,12 +107,6 @@ struct sonde_view_piece {
  * -ENOMEM, or the errno of writing. */
 int sonde_view_rows_add(struct sonde_view_rows *rows, uint32_t number,
 			const struct sonde_view_piece *piece);
-
-/* So many bytes of the file, and SONDE_VIEW_CHUNK_BEHIND behind them; NULL: there
- * are fewer. *ret_size is how many there are. */
-const unsigned char *sonde_view_rows_bytes(const struct sonde_view_rows *rows,
-					   uint64_t offset, size_t size,
-					   size_t *ret_size);
 
 /* What the row was doing then; false: nothing is known. */
 bool sonde_view_rows_at(const struct sonde_view_rows *rows, uint32_t row,

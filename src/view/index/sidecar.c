@@ -333,7 +333,7 @@ static char *make_tail(const struct sonde_view_sidecar *sidecar,
 		.begin_ns = cells->begin_ns,
 		.end_ns = cells->end_ns,
 		.cell_ns = cells->cell_ns,
-		.body_bytes = rows->used,
+		.body_bytes = rows->body.used,
 		.nr_nodes = count_nodes(rows),
 		.nr_rows = rows->nr,
 		.nr_causes = build->texts.nr,
@@ -400,17 +400,17 @@ int sonde_view_sidecar_keep(const struct sonde_view_sidecar *sidecar,
 	find_key(trace, sidecar->rules, key);
 	if (memcmp(key, sidecar->key, sizeof(key)) != 0)
 		return -EAGAIN;
-	err = sum_body(rows->fd, rows->used, NULL, &body_sum);
+	err = sum_body(rows->body.fd, rows->body.used, NULL, &body_sum);
 	if (err)
 		return err;
 	tail = make_tail(sidecar, build, cells, body_sum, &size);
 	if (!tail)
 		return -ENOMEM;
-	err = sonde_pwrite_all(rows->fd, tail, size, rows->used);
+	err = sonde_pwrite_all(rows->body.fd, tail, size, rows->body.used);
 	free(tail);
-	if (!err && ftruncate(rows->fd, (off_t)(rows->used + size)))
+	if (!err && ftruncate(rows->body.fd, (off_t)(rows->body.used + size)))
 		err = -errno;
-	return err ? err : give_name(sidecar, rows->fd);
+	return err ? err : give_name(sidecar, rows->body.fd);
 }
 
 /* ---- loading ---- */
@@ -596,12 +596,12 @@ int sonde_view_sidecar_load(const struct sonde_view_sidecar *sidecar, int fd,
 			     .build = build,
 			     .cells = cells };
 	struct stat about;
-	int err = sonde_view_rows_map(&build->rows, fd);
+	int err = sonde_view_body_map(&build->rows.body, fd);
 
 	if (err)
 		return err;
-	load.map = build->rows.map;
-	load.size = build->rows.mapped;
+	load.map = build->rows.body.map;
+	load.size = build->rows.body.mapped;
 	if (fstat(fd, &about) || (uint64_t)about.st_size != load.size ||
 	    load.size < sizeof(load.trailer))
 		return -EINVAL;
@@ -611,7 +611,8 @@ int sonde_view_sidecar_load(const struct sonde_view_sidecar *sidecar, int fd,
 		return -EINVAL;
 	build->nr_locks = load.trailer.nr_locks;
 	load.at = load.trailer.body_bytes;
-	build->rows.used = build->rows.written = load.trailer.body_bytes;
+	build->rows.body.used = build->rows.body.written =
+		load.trailer.body_bytes;
 	err = load_cells(&load);
 	if (!err)
 		err = load_rows(&load);

@@ -64,8 +64,8 @@ static bool take_node(struct sonde_view_walk *walk, uint64_t offset)
 {
 	uint32_t head[2];
 	size_t size;
-	const unsigned char *bytes =
-		sonde_view_rows_bytes(walk->rows, offset, sizeof(head), &size);
+	const unsigned char *bytes = sonde_view_body_bytes(
+		&walk->rows->body, offset, sizeof(head), &size);
 
 	if (!bytes)
 		return false;
@@ -128,7 +128,7 @@ static void fetch_chunk(const struct sonde_view_walk *walk, uint64_t offset)
 {
 	size_t size;
 	const unsigned char *bytes =
-		sonde_view_rows_bytes(walk->rows, offset, 8, &size);
+		sonde_view_body_bytes(&walk->rows->body, offset, 8, &size);
 
 	if (!bytes)
 		return;
@@ -311,7 +311,8 @@ static bool parse_chunk(struct sonde_view_walk *walk)
 
 	if (walk->is_parsed)
 		return true;
-	bytes = sonde_view_rows_bytes(walk->rows, walk->offset, 8, &size);
+	bytes = sonde_view_body_bytes(&walk->rows->body, walk->offset, 8,
+				      &size);
 	walk->is_parsed =
 		bytes && sonde_view_chunk_parse(&walk->chunk, bytes, size);
 	return walk->is_parsed;
