@@ -4,13 +4,14 @@
  * were written, with a sum of the tail that is right; nobody has looked at that of
  * the body when rows are asked.
  *
- * Input: how many states the rows get, these; then places in the file and what
- * is written there.
+ * Input: how many states the rows get, these; how many values a counter gets, these;
+ * then places in the file and what is written there.
  */
 /* its own, for the sum; the library's is not taken then */
 #include "view/index/sidecar.c"
 
 #include "fuzz.h"
+#include "view/index/paint.h"
 #include "view/index/walk.h"
 
 #define ROWS 3
@@ -40,6 +41,33 @@ static void add_states(struct fuzz_input *in, struct sonde_view_build *build)
 	}
 }
 
+/* As many as two levels of branches need, from a few bytes. */
+static void add_values(struct fuzz_input *in, struct sonde_view_build *build)
+{
+	unsigned int nr = fuzz_u16(in) % 20000;
+	uint64_t chance = nr;
+	int64_t at = 0;
+	int row = sonde_view_build_row(build, SONDE_VIEW_ROW_COUNTER, 0);
+
+	FUZZ_CHECK(row >= 0);
+	for (unsigned int i = 0; i < nr; i++) {
+		struct sonde_view_piece piece = { .begin = at,
+						  .state = SONDE_VIEW_VALUE };
+
+		if (in->left && i % 128 == 0)
+			chance += fuzz_u8(in);
+		chance = chance * 6364136223846793005u + 1442695040888963407u;
+		piece.value = (double)(int64_t)chance;
+		if (chance >> 60)
+			piece.value = (double)(chance >> 40 & 63) /
+				      (double)(1 << (chance >> 58 & 3));
+		piece.begin += chance >> 50 & 31 ? 0 : 9;
+		piece.end = at = piece.begin + 1 + (int64_t)(chance >> 33 & 63);
+		FUZZ_CHECK(!sonde_view_rows_add(&build->rows, (uint32_t)row,
+						&piece));
+	}
+}
+
 static void add_text(struct sonde_view_texts *texts, const char *text)
 {
 	FUZZ_CHECK(!sonde_view_texts_add(texts, text, strlen(text)));
@@ -58,6 +86,7 @@ static unsigned char *make_file(struct fuzz_input *in, size_t *ret_size)
 	sonde_view_cells_init(cells, 0, 1000000);
 	sonde_view_build_init(&build, memfd_create("a", MFD_CLOEXEC), 0, &lock);
 	add_states(in, &build);
+	add_values(in, &build);
 	add_text(&build.texts, "read() of /tmp/x");
 	add_text(&build.texts, "");
 	add_text(&build.names, "app:request");
@@ -121,6 +150,24 @@ static void walk_along(const struct sonde_view_rows *rows, uint32_t row)
 	}
 }
 
+/* A counter, from all of it down to each instant. */
+static void draw_counter(const struct sonde_view_rows *rows, uint32_t row)
+{
+	static struct sonde_view_run runs[700];
+	struct sonde_view_span span = { 0, rows->rows[row].end + 1 };
+
+	for (; span.to > span.from;
+	     span.to = span.from + (span.to - span.from) / 9) {
+		sonde_view_paint_counter(rows, row, &span, 700, runs);
+		for (uint32_t x = 0; x < 700; x++)
+			FUZZ_CHECK(runs[x].x == x &&
+				   (runs[x].state == SONDE_VIEW_UNKNOWN ||
+				    (runs[x].state == SONDE_VIEW_VALUE &&
+				     runs[x].name <= runs[x].share)));
+		span.from += (span.to - span.from) / 3;
+	}
+}
+
 static void ask_all(const struct sonde_view_rows *rows)
 {
 	for (uint32_t row = 0; row < rows->nr; row++) {
@@ -136,7 +183,10 @@ static void ask_all(const struct sonde_view_rows *rows)
 			FUZZ_CHECK(piece.state < SONDE_VIEW_STATES);
 			sonde_view_rows_sums(rows, row, t, sums);
 		}
-		walk_along(rows, row);
+		if (of->kind == SONDE_VIEW_ROW_COUNTER)
+			draw_counter(rows, row);
+		else
+			walk_along(rows, row);
 	}
 }
 

@@ -186,6 +186,7 @@ void sonde_view_build_end(struct sonde_view_build *build,
 		.end = end - build->begin_ns,
 		.state = since->state,
 		.about = since->about,
+		.value = since->value,
 	};
 
 	if (since->state != SONDE_VIEW_UNKNOWN && end > since->begin_ns)

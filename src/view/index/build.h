@@ -107,6 +107,7 @@ struct sonde_view_since {
 	int64_t begin_ns, until_ns;
 	uint32_t about;
 	uint8_t state;
+	double value; /* of SONDE_VIEW_VALUE */
 };
 void sonde_view_build_end(struct sonde_view_build *build,
 			  enum sonde_view_row_kind kind, int32_t number,

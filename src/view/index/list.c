@@ -47,10 +47,12 @@ static bool is_row_wanted(const struct sonde_view_row *row, const char *filter)
 	return row->pid >= 0 && !strcmp(text, filter);
 }
 
-/* Where its kind stands: CPUs, what has no process, what has one. */
+/* Where its kind stands: CPUs, states without a process, counters, processes. */
 static int rank_of_row(const struct sonde_view_row *row)
 {
 	if (sonde_view_row_is_of_process(row))
+		return 3;
+	if (row->kind == SONDE_VIEW_ROW_COUNTER)
 		return 2;
 	return sonde_view_row_is_of_cpu(row) ? 0 : 1;
 }
@@ -77,7 +79,7 @@ static int compare_listed(const void *a, const void *b)
 	const struct sonde_view_listed *right = b;
 	int order = rank_of_row(left->row) - rank_of_row(right->row);
 
-	if (!order && rank_of_row(left->row) == 2)
+	if (!order && sonde_view_row_is_of_process(left->row))
 		order = compare_in_processes(left, right);
 	if (order)
 		return order;
@@ -112,7 +114,7 @@ static void add_up_processes(struct sonde_view_listed *list, size_t nr)
 	}
 }
 
-/* Of a thread whose running nobody told of, how long something went on in it; how
+/* Of a counter, how long it is known; of a thread whose running nobody told of, how long something went on in it; how
  * long a lock was held or waited for. */
 static uint64_t busy_of(const struct sonde_view_index *index,
 			const struct sonde_view_row *row)
@@ -123,6 +125,8 @@ static uint64_t busy_of(const struct sonde_view_index *index,
 	if (row->kind >= SONDE_VIEW_ROW_WITHIN ||
 	    row->kind == SONDE_VIEW_ROW_OWN)
 		return row->sums[SONDE_VIEW_SPAN];
+	if (row->kind == SONDE_VIEW_ROW_COUNTER)
+		return row->sums[SONDE_VIEW_VALUE];
 	if (row->kind == SONDE_VIEW_ROW_THREAD && row->begin == row->end)
 		within = sonde_view_index_row(index, SONDE_VIEW_ROW_WITHIN,
 					      row->number);

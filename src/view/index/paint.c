@@ -5,6 +5,8 @@
  */
 #include "view/index/paint.h"
 
+#include <math.h>
+
 #include "view/index/list.h"
 #include "view/index/walk.h"
 
@@ -123,10 +125,75 @@ void sonde_view_paint_states(const struct sonde_view_rows *rows, uint32_t row,
 	}
 }
 
+/* ---- counters ---- */
+
+void sonde_view_value_scale(const struct sonde_view_row *row, double *ret_low,
+			    double *ret_high)
+{
+	double low = row->least;
+	double high = row->most;
+
+	if (!isfinite(low) || !isfinite(high))
+		low = high = 0;
+	if (low > 0 && (low <= high / 2 || low == high))
+		low = 0;
+	if (high < 0 && (high >= low / 2 || low == high))
+		high = 0;
+	*ret_low = low;
+	*ret_high = high > low ? high : low + 1;
+}
+
+/* Of 255, between the ends of the scale. */
+static uint8_t scale_value(double value, double low, double high)
+{
+	double part = value / (high - low) - low / (high - low);
+
+	if (!(part > 0))
+		return 0;
+	return part < 1 ? (uint8_t)lround(part * 255) : 255;
+}
+
+/* So many pixels at a time. */
+#define REACHES 256u
+
+void sonde_view_paint_counter(const struct sonde_view_rows *rows, uint32_t row,
+			      const struct sonde_view_span *span,
+			      uint32_t pixels, struct sonde_view_run *runs)
+{
+	const struct sonde_view_values values =
+		sonde_view_rows_values(rows, row);
+	struct sonde_view_edges edges = sonde_view_edges(span, pixels);
+	int64_t slack = (span->to - span->from) / pixels / PIXEL_SLACK;
+	struct sonde_view_reach reaches[REACHES];
+	double high;
+	double low;
+
+	sonde_view_value_scale(&rows->rows[row], &low, &high);
+	for (uint32_t x = 0; x < pixels; x++) {
+		const struct sonde_view_reach *reach = &reaches[x % REACHES];
+		uint32_t left = pixels - x;
+
+		if (x % REACHES == 0)
+			sonde_view_values_paint(&values, &edges,
+						left < REACHES ? left : REACHES,
+						slack, reaches);
+		runs[x] =
+			(struct sonde_view_run){ .x = (uint16_t)x, .width = 1 };
+		if (!(reach->least <= reach->most))
+			continue;
+		runs[x].state = SONDE_VIEW_VALUE;
+		runs[x].share = scale_value(reach->most, low, high);
+		runs[x].name = scale_value(reach->least, low, high);
+	}
+}
+
+/* ---- rows ---- */
+
 bool sonde_view_hole_is_of(const struct sonde_view_hole *hole,
 			   const struct sonde_view_row *row)
 {
-	if (row->kind == SONDE_VIEW_ROW_OWN)
+	if (row->kind == SONDE_VIEW_ROW_OWN ||
+	    row->kind == SONDE_VIEW_ROW_COUNTER)
 		return hole->sources & row->sources;
 	return !sonde_view_row_is_of_cpu(row) || hole->cpu < 0 ||
 	       hole->cpu == row->number;
@@ -183,7 +250,10 @@ uint32_t sonde_view_paint_row(const struct sonde_view_index *index,
 
 	if (row >= rows->nr)
 		return 0;
-	sonde_view_paint_states(rows, row, span, pixels, runs);
+	if (rows->rows[row].kind == SONDE_VIEW_ROW_COUNTER)
+		sonde_view_paint_counter(rows, row, span, pixels, runs);
+	else
+		sonde_view_paint_states(rows, row, span, pixels, runs);
 	draw_holes(index, &rows->rows[row], span, pixels, runs);
 	return join_runs(runs, pixels);
 }

@@ -6,6 +6,7 @@
 #include "view/index/rows.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ void sonde_view_rows_fini(struct sonde_view_rows *rows)
 		free(rows->rows[i].nodes);
 		free(rows->rows[i].entries);
 		free_open(&rows->rows[i]);
+		sonde_view_series_free(rows->rows[i].series);
 	}
 	free(rows->rows);
 	sonde_view_body_fini(&rows->body);
@@ -47,7 +49,9 @@ int sonde_view_rows_new(struct sonde_view_rows *rows,
 		return -ENOMEM;
 	rows->rows[rows->nr] = (struct sonde_view_row){ .kind = kind,
 							.number = number,
-							.pid = -1 };
+							.pid = -1,
+							.least = INFINITY,
+							.most = -INFINITY };
 	return (int)rows->nr++;
 }
 
@@ -144,22 +148,39 @@ static int open_state(struct sonde_view_rows *rows, struct sonde_view_row *row,
 	return err;
 }
 
-/* From the row's end on. */
-static int append_state(struct sonde_view_rows *rows,
-			struct sonde_view_row *row, int64_t end, uint8_t state,
-			uint32_t about)
+static int append_value(struct sonde_view_rows *rows,
+			struct sonde_view_row *row,
+			const struct sonde_view_piece *piece)
+{
+	bool known = piece->state == SONDE_VIEW_VALUE && isfinite(piece->value);
+	double value = known ? piece->value : NAN;
+
+	if (value < row->least)
+		row->least = value;
+	if (value > row->most)
+		row->most = value;
+	return sonde_view_series_add(&row->series, &rows->body, row->end,
+				     value);
+}
+
+/* From the row's end on, up to the piece's. */
+static int append_piece(struct sonde_view_rows *rows,
+			struct sonde_view_row *row,
+			const struct sonde_view_piece *piece)
 {
 	const struct sonde_view_open *open = row->open;
 	int err = 0;
 
-	if (!open || !open->nr ||
-	    sonde_view_open_state(open, open->nr - 1) != state ||
-	    open->abouts[open->nr - 1] != about)
-		err = open_state(rows, row, state, about);
+	if (row->kind == SONDE_VIEW_ROW_COUNTER)
+		err = append_value(rows, row, piece);
+	else if (!open || !open->nr ||
+		 sonde_view_open_state(open, open->nr - 1) != piece->state ||
+		 open->abouts[open->nr - 1] != piece->about)
+		err = open_state(rows, row, piece->state, piece->about);
 	if (err)
 		return err;
-	row->sums[state] += (uint64_t)(end - row->end);
-	row->end = end;
+	row->sums[piece->state] += (uint64_t)(piece->end - row->end);
+	row->end = piece->end;
 	return 0;
 }
 
@@ -168,6 +189,8 @@ int sonde_view_rows_add(struct sonde_view_rows *rows, uint32_t number,
 {
 	struct sonde_view_row *row = &rows->rows[number];
 	int64_t begin = piece->begin > 0 ? piece->begin : 0;
+	const struct sonde_view_piece unknown = { .end = begin,
+						  .state = SONDE_VIEW_UNKNOWN };
 	int err = 0;
 
 	if (row->begin == row->end)
@@ -176,10 +199,39 @@ int sonde_view_rows_add(struct sonde_view_rows *rows, uint32_t number,
 	    piece->end > SONDE_VIEW_TIME_MAX)
 		return 0;
 	if (begin > row->end)
-		err = append_state(rows, row, begin, SONDE_VIEW_UNKNOWN, 0);
-	return err ? err :
-		     append_state(rows, row, piece->end, piece->state,
-				  piece->about);
+		err = append_piece(rows, row, &unknown);
+	return err ? err : append_piece(rows, row, piece);
+}
+
+static int close_series(struct sonde_view_rows *rows,
+			struct sonde_view_row *row)
+{
+	struct sonde_view_node_place root = { .begin = row->begin };
+	int err = SONDE_GROW(row->nodes, row->nr_nodes, row->nodes_room);
+
+	if (!err)
+		err = sonde_view_series_close(row->series, &rows->body,
+					      row->end, &root.offset);
+	if (err)
+		return err;
+	row->nodes[row->nr_nodes++] = root;
+	sonde_view_series_free(row->series);
+	row->series = NULL;
+	return 0;
+}
+
+struct sonde_view_values
+sonde_view_rows_values(const struct sonde_view_rows *rows, uint32_t number)
+{
+	const struct sonde_view_row *row = &rows->rows[number];
+
+	return (struct sonde_view_values){
+		.body = &rows->body,
+		.series = row->series,
+		.root = row->nr_nodes ? row->nodes[0].offset : 0,
+		.begin = row->begin,
+		.end = row->end,
+	};
 }
 
 int sonde_view_rows_close(struct sonde_view_rows *rows)
@@ -189,7 +241,9 @@ int sonde_view_rows_close(struct sonde_view_rows *rows)
 	for (size_t i = 0; !err && i < rows->nr; i++) {
 		struct sonde_view_row *row = &rows->rows[i];
 
-		if (row->open && row->open->nr)
+		if (row->series)
+			err = close_series(rows, row);
+		if (!err && row->open && row->open->nr)
 			err = put_chunk(rows, row);
 		if (!err && row->nr_entries)
 			err = put_node(rows, row);

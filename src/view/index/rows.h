@@ -32,6 +32,7 @@
 
 #include "view/index/body.h"
 #include "view/index/chunk.h"
+#include "view/index/series.h"
 #include "view/index/states.h"
 
 #define SONDE_VIEW_NODE 64u
@@ -39,12 +40,14 @@
 /* How deep what goes on within a thread has rows. */
 #define SONDE_VIEW_DEPTH    32
 #define SONDE_VIEW_ROW_NAME 48
+#define SONDE_VIEW_ROW_UNIT 16
 
 enum sonde_view_row_kind {
 	SONDE_VIEW_ROW_CPU,
 	SONDE_VIEW_ROW_IRQS,     /* of a CPU */
 	SONDE_VIEW_ROW_SOFTIRQS, /* of a CPU */
 	SONDE_VIEW_ROW_OWN,      /* of a rule, in the order of appearance */
+	SONDE_VIEW_ROW_COUNTER,  /* likewise: it has values (series.h) */
 	SONDE_VIEW_ROW_THREAD,
 	SONDE_VIEW_ROW_LOCK,   /* by its place in the order of contention */
 	SONDE_VIEW_ROW_WITHIN, /* of a thread; + how many are around it */
@@ -73,12 +76,17 @@ struct sonde_view_row {
 	char name[SONDE_VIEW_ROW_NAME];
 	int64_t begin, end;               /* of all its states; equal: none */
 	uint64_t sums[SONDE_VIEW_STATES]; /* up to `end` */
+	/* of a counter: what its values are of; the least and the most of all */
+	char unit[SONDE_VIEW_ROW_UNIT];
+	double least, most; /* none is known: least > most */
 	/* ---- private ---- */
+	/* of a counter that is closed: one, its series' root */
 	struct sonde_view_node_place *nodes;
 	size_t nr_nodes, nodes_room;
 	struct sonde_view_entry *entries; /* the open node */
 	uint32_t nr_entries, entries_room;
-	struct sonde_view_open *open; /* the last chunk; NULL: none */
+	struct sonde_view_open *open;     /* the last chunk; NULL: none */
+	struct sonde_view_series *series; /* of a counter, while it is open */
 };
 
 struct sonde_view_rows {
@@ -102,11 +110,16 @@ struct sonde_view_piece {
 	int64_t begin, end;
 	uint8_t state;  /* enum sonde_view_state_id */
 	uint32_t about; /* what goes with it: a thread, a cause, a name */
+	double value;   /* of SONDE_VIEW_VALUE */
 };
 /* The row's next state. What of it is before the row's end is left out. 0,
  * -ENOMEM, or the errno of writing. */
 int sonde_view_rows_add(struct sonde_view_rows *rows, uint32_t number,
 			const struct sonde_view_piece *piece);
+
+/* A counter's. */
+struct sonde_view_values
+sonde_view_rows_values(const struct sonde_view_rows *rows, uint32_t row);
 
 /* What the row was doing then; false: nothing is known. */
 bool sonde_view_rows_at(const struct sonde_view_rows *rows, uint32_t row,

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 #include "sys/userdir.h"
 #include "sys/write.h"
 
-#define MAGIC    UINT64_C(0x396e69736e6f73) /* "sonsin9" */
+#define MAGIC    UINT64_C(0x616e69736e6f73) /* "sonsina" */
 #define WINDOW   ((size_t)1 << 18)
 #define TEXT_MAX 4096u
 
@@ -34,7 +35,9 @@ struct disk_row {
 	uint64_t nr_nodes;
 	int64_t begin, end;
 	uint64_t sums[SONDE_VIEW_STATES];
-	char name[48];
+	double least, most;
+	char name[SONDE_VIEW_ROW_NAME];
+	char unit[SONDE_VIEW_ROW_UNIT];
 };
 
 struct trailer {
@@ -289,10 +292,13 @@ static void put_disk_rows(FILE *to, const struct sonde_view_rows *rows)
 			.nr_nodes = row->nr_nodes,
 			.begin = row->begin,
 			.end = row->end,
+			.least = row->least,
+			.most = row->most,
 		};
 
 		memcpy(disk.sums, row->sums, sizeof(disk.sums));
 		memcpy(disk.name, row->name, sizeof(disk.name));
+		memcpy(disk.unit, row->unit, sizeof(disk.unit));
 		(void)fwrite(&disk, sizeof(disk), 1, to);
 	}
 	for (size_t i = 0; i < rows->nr; i++)
@@ -488,9 +494,13 @@ static int load_row(struct load *load, const struct disk_row *disk)
 	row->sources = disk->sources;
 	row->begin = disk->begin;
 	row->end = disk->end;
+	row->least = disk->least;
+	row->most = disk->most;
 	memcpy(row->sums, disk->sums, sizeof(row->sums));
 	memcpy(row->name, disk->name, sizeof(row->name));
 	row->name[sizeof(row->name) - 1] = 0;
+	memcpy(row->unit, disk->unit, sizeof(row->unit));
+	row->unit[sizeof(row->unit) - 1] = 0;
 	row->nodes = calloc((size_t)disk->nr_nodes + 1, sizeof(*row->nodes));
 	if (!row->nodes)
 		return -ENOMEM;
@@ -528,6 +538,7 @@ static int load_rows(struct load *load)
 
 	for (uint64_t i = 0; !err && i < load->trailer.nr_rows; i++) {
 		if (disk[i].kind >= SONDE_VIEW_ROW_KINDS ||
+		    isnan(disk[i].least) || isnan(disk[i].most) ||
 		    disk[i].nr_nodes > load->trailer.nr_nodes ||
 		    disk[i].begin < 0 || disk[i].begin > disk[i].end ||
 		    disk[i].end > SONDE_VIEW_TIME_MAX)

@@ -16,6 +16,7 @@ static const struct sonde_view_state states[SONDE_VIEW_STATES] = {
 	[SONDE_VIEW_SPAN] = { "within", "#7b8fd0" },
 	[SONDE_VIEW_HELD] = { "held", "#8ecfb8" },
 	[SONDE_VIEW_CONTENDED] = { "contended", "#a8327d" },
+	[SONDE_VIEW_VALUE] = { "value", "#3a7ca5" },
 };
 
 const struct sonde_view_state *sonde_view_state(uint8_t id)

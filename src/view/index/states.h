@@ -22,6 +22,7 @@ enum sonde_view_state_id {
 	SONDE_VIEW_SPAN,      /* between a begin and its end */
 	SONDE_VIEW_HELD,      /* a lock, while nobody waits for it */
 	SONDE_VIEW_CONTENDED, /* a lock that is waited for */
+	SONDE_VIEW_VALUE,     /* a counter's is known */
 	SONDE_VIEW_STATES,
 	/* of pixels only: events are missing */
 	SONDE_VIEW_LOST = 255,

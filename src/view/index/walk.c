@@ -20,8 +20,12 @@ _Static_assert(sizeof(struct sonde_view_entry) ==
 void sonde_view_walk_init(struct sonde_view_walk *walk,
 			  const struct sonde_view_rows *rows, uint32_t row)
 {
+	static const struct sonde_view_row stateless;
+
 	walk->rows = rows;
-	walk->row = &rows->rows[row];
+	walk->row = rows->rows[row].kind == SONDE_VIEW_ROW_COUNTER ?
+			    &stateless :
+			    &rows->rows[row];
 	walk->states = 1u << SONDE_VIEW_UNKNOWN; /* of what is damaged */
 	for (uint32_t i = 0; i < SONDE_VIEW_STATES; i++)
 		if (walk->row->sums[i])
@@ -467,7 +471,8 @@ bool sonde_view_walk_stays(const struct sonde_view_walk *walk, int64_t begin,
 	const struct sonde_view_row *row = walk->row;
 
 	if ((begin < row->begin && end <= row->begin) || begin >= row->end) {
-		*ret_piece = (struct sonde_view_piece){ begin, end, 0, 0 };
+		*ret_piece =
+			(struct sonde_view_piece){ .begin = begin, .end = end };
 		return true;
 	}
 	if (walk->group_begin == walk->group_end ||
@@ -495,11 +500,29 @@ bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
 	return true;
 }
 
+/* Of a counter. */
+static bool value_at(const struct sonde_view_rows *rows, uint32_t row,
+		     int64_t time, struct sonde_view_piece *ret_piece)
+{
+	const struct sonde_view_values values =
+		sonde_view_rows_values(rows, row);
+
+	if (time < values.begin || time >= values.end)
+		return false;
+	*ret_piece = (struct sonde_view_piece){ .state = SONDE_VIEW_UNKNOWN };
+	if (sonde_view_values_at(&values, time, &ret_piece->value,
+				 &ret_piece->begin, &ret_piece->end))
+		ret_piece->state = SONDE_VIEW_VALUE;
+	return true;
+}
+
 bool sonde_view_rows_at(const struct sonde_view_rows *rows, uint32_t row,
 			int64_t time, struct sonde_view_piece *ret_piece)
 {
 	struct sonde_view_walk walk;
 
+	if (rows->rows[row].kind == SONDE_VIEW_ROW_COUNTER)
+		return value_at(rows, row, time, ret_piece);
 	sonde_view_walk_init(&walk, rows, row);
 	return sonde_view_walk_at(&walk, time, ret_piece);
 }

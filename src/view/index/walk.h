@@ -34,6 +34,7 @@ struct sonde_view_walk {
 	uint64_t at_sums[SONDE_VIEW_STATES]; /* before the state */
 };
 
+/* A counter has no states: of it nothing is known. */
 void sonde_view_walk_init(struct sonde_view_walk *walk,
 			  const struct sonde_view_rows *rows, uint32_t row);
 

@@ -59,6 +59,9 @@ static void add_about(struct sonde_tui *tui, struct sonde_text *text,
 		sonde_text_add(text, " on CPU %" PRIu32, piece->about);
 	else if (piece->state == SONDE_VIEW_SPAN)
 		name = sonde_view_index_name(tui->index, piece->about);
+	else if (piece->state == SONDE_VIEW_VALUE)
+		sonde_text_add(text, " %.10g%s%s", piece->value,
+			       *row->unit ? " " : "", row->unit);
 	else if (sonde_view_is_blocked(piece))
 		name = sonde_view_index_cause(tui->index, piece->about);
 	if (name)

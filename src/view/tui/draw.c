@@ -37,6 +37,7 @@ static const struct {
 	[SONDE_VIEW_SPAN] = { '=', "94" },
 	[SONDE_VIEW_HELD] = { 'h', "92" },
 	[SONDE_VIEW_CONTENDED] = { 'C', "95" },
+	[SONDE_VIEW_VALUE] = { '_', "36" },
 };
 #define LOST_LETTER '!'
 #define LOST_COLOUR "41"
@@ -240,12 +241,23 @@ static void row_label(const struct sonde_tui *tui, uint32_t id, char *to,
 		(void)snprintf(to, size, "%.40s", name);
 }
 
+/* A counter's cells have a digit: the most that it was, of 9. */
+static char letter_of_run(const struct sonde_view_run *run)
+{
+	if (run->state == SONDE_VIEW_LOST)
+		return LOST_LETTER;
+	return run->state == SONDE_VIEW_VALUE ?
+		       (char)('0' + (run->share * 9 + 127) / 255) :
+		       looks[run->state].letter;
+}
+
 /* Cells of what goes on have its name, as far as there is room. */
 static void name_run(struct sonde_tui *tui, const struct sonde_view_run *run,
 		     char *letters)
 {
 	const char *name =
-		run->name && run->width >= NAMED_CELLS ?
+		run->name && run->width >= NAMED_CELLS &&
+				run->state != SONDE_VIEW_VALUE ?
 			sonde_view_index_name(tui->index, run->name) :
 			NULL;
 
@@ -267,7 +279,7 @@ static const char *colour_of_run(const struct sonde_tui *tui,
 
 	if (run->state == SONDE_VIEW_LOST)
 		return LOST_COLOUR;
-	if (!colour)
+	if (!colour || run->state == SONDE_VIEW_VALUE)
 		return looks[run->state].colour;
 	for (int shift = 16; shift >= 0; shift -= 8)
 		cube = cube * 6 + ((colour >> shift & 0xff) * 5 + 127) / 255;
@@ -278,11 +290,9 @@ static const char *colour_of_run(const struct sonde_tui *tui,
 static void draw_run(struct sonde_tui *tui, const struct sonde_view_run *run,
 		     char *letters, FILE *to)
 {
-	bool lost = run->state == SONDE_VIEW_LOST;
 	char colour[16];
 
-	memset(letters, lost ? LOST_LETTER : looks[run->state].letter,
-	       run->width);
+	memset(letters, letter_of_run(run), run->width);
 	name_run(tui, run, letters);
 	put_coloured(tui, to, colour_of_run(tui, run, colour, sizeof(colour)),
 		     letters, run->width);

@@ -275,6 +275,7 @@ static const char help[] =
 	"  - blocked    l by a lock           f by a file    . idle\n"
 	"  I interrupt  S soft interrupt      = within a function, a request\n"
 	"  h lock held  C held and waited for\n"
+	"  0 to 9       a counter's most, from the low end of its scale to the high\n"
 	"  ! events were lost: nobody knows\n";
 
 static void show_help(struct sonde_tui *tui)

@@ -178,7 +178,7 @@ class Page {
   legend(states) {
     // What goes on within threads has a colour of each name; few traces have locks.
     const locks = this.rows.all.some(({ kind }) => kind === "lock");
-    const told = states.filter(({ id, name }) => id !== 0 && name !== "within" &&
+    const told = states.filter(({ id, name }) => id !== 0 && !/^(within|value)$/.test(name) &&
       (locks || !/^(held|contended)$/.test(name)));
     part("legend").replaceChildren(...told.map((state) => {
       const key = element("span", { className: "key", textContent: state.name });
