@@ -18,10 +18,17 @@ static void check_rule(const struct sonde_view_rule *rule)
 
 	FUZZ_CHECK(!strcmp(rule->file, "f") && rule->line > 0 && *rule->row);
 	FUZZ_CHECK(!rule->per || *rule->per);
+	FUZZ_CHECK(!rule->unit || (*rule->unit && rule->is_counter));
 	FUZZ_CHECK(rule->nr_edges <= SONDE_VIEW_RULE_EDGES);
 	for (size_t i = 0; i < rule->nr_edges; i++) {
 		FUZZ_CHECK(*rule->edges[i].when);
 		FUZZ_CHECK(!rule->edges[i].name || rule->edges[i].begins);
+		FUZZ_CHECK(!rule->edges[i].value || !rule->edges[i].add);
+		FUZZ_CHECK(rule->is_counter ? !rule->edges[i].name &&
+						      !rule->edges[i].label &&
+						      !rule->edges[i].colour :
+					      !rule->edges[i].value &&
+						      !rule->edges[i].add);
 		FUZZ_CHECK(!rule->edges[i].name || !rule->edges[i].label);
 		FUZZ_CHECK(
 			!rule->edges[i].colour ||

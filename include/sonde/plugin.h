@@ -15,9 +15,10 @@
  *
  *   report   looks at events, and at the end fills tables. `sonde report NAME`
  *            shows it as text or, with --json, as JSON
- *   rows     looks at events, and says what its rows are and since when. They are
- *            shown by `sonde view` and `sonde tui`; and `sonde report NAME` says
- *            how long each state of each row took
+ *   rows     looks at events, and says what its rows are and since when: in which
+ *            state, or, of *counters*, at which value. They are shown by `sonde
+ *            view` and `sonde tui`; and `sonde report NAME` says how long each
+ *            state of each row took, and the least and the most of each counter
  *   machine  the same without code: states, and which events lead from one to
  *            another
  *
@@ -45,6 +46,7 @@
 #ifndef SONDE_PLUGIN_H
 #define SONDE_PLUGIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -196,6 +198,15 @@ SONDE_PLUGIN_API SONDE_PLUGIN_PRINTF(2, 3) int sonde_plugin_fail(
 SONDE_PLUGIN_API int sonde_plugin_row_number(struct sonde_plugin_run *run,
 					     const char *name);
 /*
+ * The number of the counter that is called so, likewise: a row that has a value, of
+ * this unit ("ms", "bytes"; of the first 15 bytes; NULL: none), and no states. A row
+ * and a counter of one name: -EINVAL, and so is to enter a counter, or to count a
+ * row.
+ */
+SONDE_PLUGIN_API int sonde_plugin_counter_number(struct sonde_plugin_run *run,
+						 const char *name,
+						 const char *unit);
+/*
  * The number of a state: what is shown where it is, in a colour: "#rrggbb", or
  * blue, green, grey, orange, pink, red, sky, yellow (which can be told apart by
  * the colour-blind); NULL: one that is made of its name's. -E2BIG: there are too
@@ -214,6 +225,16 @@ SONDE_PLUGIN_API int sonde_plugin_enter(struct sonde_plugin_run *run, int row,
 					int64_t time_ns, int state);
 SONDE_PLUGIN_API int sonde_plugin_leave(struct sonde_plugin_run *run, int row,
 					int64_t time_ns);
+/* What the counter is from then on, until the next value or sonde_plugin_leave();
+ * what isn't finite is not known. The rest as above. */
+SONDE_PLUGIN_API int sonde_plugin_count(struct sonde_plugin_run *run,
+					int counter, int64_t time_ns,
+					double value);
+/* What the counter is then; false: it isn't known, as events were lost since, or it
+ * has not been counted yet. */
+SONDE_PLUGIN_API bool sonde_plugin_counted(const struct sonde_plugin_run *run,
+					   int counter, int64_t time_ns,
+					   double *ret_value);
 /* Which state the row is in then, a time of a hook's event; SONDE_PLUGIN_NONE: in
  * none, or it isn't known, as events were lost since. */
 SONDE_PLUGIN_API int sonde_plugin_row_state(const struct sonde_plugin_run *run,

@@ -102,7 +102,7 @@ static int machine_hook(void *memory, struct sonde_plugin_run *run,
 	(void)data;
 	if (!steps)
 		return 0;
-	row = sonde_plugin_row_per(run, state->machine->name, state->per,
+	row = sonde_plugin_row_per(run, state->machine->name, NULL, state->per,
 				   event);
 	if (row < 0)
 		return row == -ENOENT || row == -E2BIG ? 0 : row;

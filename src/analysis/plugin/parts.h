@@ -10,7 +10,9 @@
 /* A row, since when it is what. */
 struct sonde_plugin_row {
 	int number; /* the sink's; -E2BIG: it is left out */
-	int state;  /* SONDE_PLUGIN_NONE */
+	int state;  /* SONDE_PLUGIN_NONE; of a counter that is known, 0 */
+	bool is_counter;
+	double value;
 	int64_t begin_ns;
 	int64_t until_ns; /* when events are lost next: it ends there */
 };

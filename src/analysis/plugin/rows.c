@@ -8,6 +8,7 @@
  *	3. while events are being lost no piece begins
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,9 +69,13 @@ void sonde_plugin_rows_fini(struct sonde_plugin_run *run)
 	free(run->list);
 }
 
-static int make_plugin_row(struct sonde_plugin_run *run, const char *name)
+/* `unit`: of a counter; NULL: it is none. */
+static int make_plugin_row(struct sonde_plugin_run *run, const char *name,
+			   const char *unit)
 {
-	int number = run->sink->row(run->ctx, name, run->sources);
+	int number =
+		unit ? run->sink->counter(run->ctx, name, unit, run->sources) :
+		       run->sink->row(run->ctx, name, run->sources);
 
 	if (number < 0)
 		return number;
@@ -79,12 +84,14 @@ static int make_plugin_row(struct sonde_plugin_run *run, const char *name)
 	run->list[run->nr_rows] = (struct sonde_plugin_row){
 		.number = number,
 		.state = SONDE_PLUGIN_NONE,
+		.is_counter = unit != NULL,
 		.begin_ns = INT64_MIN,
 	};
 	return (int)run->nr_rows++;
 }
 
-int sonde_plugin_row_number(struct sonde_plugin_run *run, const char *name)
+static int take_plugin_row(struct sonde_plugin_run *run, const char *name,
+			   const char *unit)
 {
 	char kept[SONDE_PLUGIN_ROW_NAME];
 	struct plugin_number *entry;
@@ -98,9 +105,23 @@ int sonde_plugin_row_number(struct sonde_plugin_run *run, const char *name)
 	if (!entry)
 		return sonde_hash_error(&run->by_name);
 	if (!entry->is_known)
-		entry->number = make_plugin_row(run, kept);
+		entry->number = make_plugin_row(run, kept, unit);
 	entry->is_known = true;
+	if (entry->number >= 0 &&
+	    run->list[entry->number].is_counter != (unit != NULL))
+		return -EINVAL;
 	return entry->number;
+}
+
+int sonde_plugin_row_number(struct sonde_plugin_run *run, const char *name)
+{
+	return take_plugin_row(run, name, NULL);
+}
+
+int sonde_plugin_counter_number(struct sonde_plugin_run *run, const char *name,
+				const char *unit)
+{
+	return take_plugin_row(run, name, unit ? unit : "");
 }
 
 bool sonde_plugin_text(const struct sonde_filter *filter,
@@ -114,8 +135,27 @@ bool sonde_plugin_text(const struct sonde_filter *filter,
 	return true;
 }
 
+bool sonde_plugin_value(const struct sonde_filter *filter, bool is_signed,
+			const struct sonde_event *event, double *ret_value)
+{
+	struct sonde_value value;
+
+	if (sonde_filter_value(filter, event, &value))
+		return false;
+	if (value.kind == SONDE_KIND_UINT)
+		*ret_value =
+			is_signed ? (double)(int64_t)value.u : (double)value.u;
+	else if (value.kind == SONDE_KIND_INT)
+		*ret_value = (double)value.i;
+	else if (value.kind == SONDE_KIND_FLOAT)
+		*ret_value = value.d;
+	else
+		return false;
+	return true;
+}
+
 int sonde_plugin_row_per(struct sonde_plugin_run *run, const char *name,
-			 const struct sonde_filter *per,
+			 const char *unit, const struct sonde_filter *per,
 			 const struct sonde_event *event)
 {
 	char text[SONDE_PLUGIN_ROW_NAME];
@@ -127,7 +167,7 @@ int sonde_plugin_row_per(struct sonde_plugin_run *run, const char *name,
 				       sizeof(text) - (size_t)at))
 			return -ENOENT;
 	}
-	return sonde_plugin_row_number(run, text);
+	return take_plugin_row(run, text, unit);
 }
 
 int sonde_plugin_state_number(struct sonde_plugin_run *run, const char *name,
@@ -162,6 +202,8 @@ static int end_plugin_piece(struct sonde_plugin_run *run,
 		.state = row->state == -E2BIG ? -1 : row->state,
 		.begin_ns = row->begin_ns,
 		.end_ns = time_ns < row->until_ns ? time_ns : row->until_ns,
+		.value = row->value,
+		.is_value = row->is_counter,
 		.is_cut = is_cut || time_ns > row->until_ns,
 	};
 
@@ -170,28 +212,58 @@ static int end_plugin_piece(struct sonde_plugin_run *run,
 	return run->sink->piece(run->ctx, &piece);
 }
 
-int sonde_plugin_enter(struct sonde_plugin_run *run, int row, int64_t time_ns,
-		       int state)
+/* What the row is from then on. */
+static int change_plugin_row(struct sonde_plugin_run *run, int row,
+			     int64_t time_ns, int state, double value)
 {
-	struct sonde_plugin_row *at;
+	struct sonde_plugin_row *at = &run->list[row];
 	int err;
 
-	if (row == -E2BIG) {
-		if (state != SONDE_PLUGIN_NONE)
-			run->sink->left_out(run->ctx);
-		return 0;
-	}
-	if (row < 0 || (size_t)row >= run->nr_rows ||
-	    (state < SONDE_PLUGIN_NONE && state != -E2BIG))
-		return -EINVAL;
-	at = &run->list[row];
 	if (time_ns < at->begin_ns)
 		time_ns = at->begin_ns;
 	err = end_plugin_piece(run, at, time_ns, false);
 	at->state = run->in_loss ? SONDE_PLUGIN_NONE : state;
+	at->value = value;
 	at->begin_ns = time_ns;
 	at->until_ns = sonde_lost_next(&run->lost);
 	return err;
+}
+
+/* 0; 1: there is such a row; -EINVAL. What it was to be is left out where rows are
+ * too many. */
+static int find_plugin_row(struct sonde_plugin_run *run, int row, bool is_none)
+{
+	if (row != -E2BIG)
+		return row < 0 || (size_t)row >= run->nr_rows ? -EINVAL : 1;
+	if (!is_none)
+		run->sink->left_out(run->ctx);
+	return 0;
+}
+
+int sonde_plugin_enter(struct sonde_plugin_run *run, int row, int64_t time_ns,
+		       int state)
+{
+	int found = find_plugin_row(run, row, state == SONDE_PLUGIN_NONE);
+
+	if (found != 1)
+		return found;
+	if ((state < SONDE_PLUGIN_NONE && state != -E2BIG) ||
+	    (run->list[row].is_counter && state != SONDE_PLUGIN_NONE))
+		return -EINVAL;
+	return change_plugin_row(run, row, time_ns, state, 0);
+}
+
+int sonde_plugin_count(struct sonde_plugin_run *run, int counter,
+		       int64_t time_ns, double value)
+{
+	int state = isfinite(value) ? 0 : SONDE_PLUGIN_NONE;
+	int found = find_plugin_row(run, counter, state == SONDE_PLUGIN_NONE);
+
+	if (found != 1)
+		return found;
+	if (!run->list[counter].is_counter)
+		return -EINVAL;
+	return change_plugin_row(run, counter, time_ns, state, value);
 }
 
 int sonde_plugin_leave(struct sonde_plugin_run *run, int row, int64_t time_ns)
@@ -208,6 +280,17 @@ int sonde_plugin_row_state(const struct sonde_plugin_run *run, int row,
 		return SONDE_PLUGIN_NONE;
 	at = &run->list[row];
 	return at->until_ns <= time_ns ? SONDE_PLUGIN_NONE : at->state;
+}
+
+bool sonde_plugin_counted(const struct sonde_plugin_run *run, int counter,
+			  int64_t time_ns, double *ret_value)
+{
+	int state = sonde_plugin_row_state(run, counter, time_ns);
+
+	if (state == SONDE_PLUGIN_NONE || !run->list[counter].is_counter)
+		return false;
+	*ret_value = run->list[counter].value;
+	return true;
 }
 
 int sonde_plugin_rows_end(struct sonde_plugin_run *run, int64_t end_ns)

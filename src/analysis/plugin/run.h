@@ -35,6 +35,8 @@ struct sonde_plugin_piece {
 	int row,
 		state; /* as the sink numbered them; state -1: without a name */
 	int64_t begin_ns, end_ns;
+	double value; /* of a counter, which has no state */
+	bool is_value;
 	bool is_cut; /* it went on, as far as anybody knows */
 };
 
@@ -42,6 +44,9 @@ struct sonde_plugin_sink {
 	/* A new row's number, or -E2BIG, -ENOMEM. `sources`: bits of the sources
 	 * that its events come from, as sonde_plugin_source() has them. */
 	int (*row)(void *ctx, const char *name, uint32_t sources);
+	/* A new counter's, likewise; of the row's numbers. */
+	int (*counter)(void *ctx, const char *name, const char *unit,
+		       uint32_t sources);
 	/* A new state's, likewise. `colour`: sonde_plugin_colour(). */
 	int (*state)(void *ctx, const char *name, uint32_t colour);
 	/* Of a row in the order of time. 0 or a negative errno. */
@@ -83,10 +88,15 @@ int sonde_plugin_pass_end(struct sonde_plugin_pass *pass,
 bool sonde_plugin_text(const struct sonde_filter *filter,
 		       const struct sonde_event *event, char *to, size_t size);
 /* The row that is called NAME, or, of an expression, NAME VALUE, as
- * sonde_plugin_row_number(). -ENOENT: the event has no such value. */
+ * sonde_plugin_row_number(); of a unit a counter, as sonde_plugin_counter_number().
+ * -ENOENT: the event has no such value. */
 int sonde_plugin_row_per(struct sonde_plugin_run *run, const char *name,
-			 const struct sonde_filter *per,
+			 const char *unit, const struct sonde_filter *per,
 			 const struct sonde_event *event);
+/* What an expression says of the event, as a number; false: it has no such value.
+ * `is_signed`: of 64 bits with a sign, as -FIELD is of a field without one. */
+bool sonde_plugin_value(const struct sonde_filter *filter, bool is_signed,
+			const struct sonde_event *event, double *ret_value);
 
 /* A source's bit; from the 32nd on they have one. */
 uint32_t sonde_plugin_source(const struct sonde_trace *trace,

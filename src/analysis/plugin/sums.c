@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sums.c - how long rows were in which states (reports.h): a sink of rows that
- * keeps a histogram for each row and state.
+ * sums.c - how long rows were in which states, and between what counters were
+ * (reports.h): a sink of rows that keeps a histogram for each row and state, and the
+ * least, the most and the mean of each counter.
  *
  * Rows and states are numbered by their names, whichever run they are of. Memory is
  * bounded by SUMS pairs; what is beyond is counted.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #include "analysis/reports/words.h"
 #include "base/grow.h"
 #include "base/port.h"
+#include "base/search.h"
 
 #define SUMS      16384u
 #define SUMS_ROWS 30 /* of the table, unless the user says */
@@ -35,8 +38,20 @@ struct sum_entry {
 	struct sonde_histogram lengths;
 };
 
+/* A counter: what it was, and for how long. */
+struct sum_counter {
+	int row;
+	char unit[16];
+	uint64_t nr; /* values */
+	double least, most, last;
+	double area; /* of values and their times, ns */
+	int64_t known_ns;
+};
+
 struct sums {
 	struct sum_names rows, states;
+	struct sum_counter *counters;
+	size_t nr_counters, counters_room;
 	struct sonde_hash pairs; /* struct sum_entry */
 	uint64_t left_out, nr_cut;
 };
@@ -55,6 +70,25 @@ static int sums_row(void *ctx, const char *name, uint32_t sources)
 	return add_sum_name(&((struct sums *)ctx)->rows, name);
 }
 
+static int sums_counter(void *ctx, const char *name, const char *unit,
+			uint32_t sources)
+{
+	struct sums *sums = ctx;
+	struct sum_counter *counter;
+
+	(void)sources;
+	if (SONDE_GROW(sums->counters, sums->nr_counters, sums->counters_room))
+		return -ENOMEM;
+	counter = &sums->counters[sums->nr_counters++];
+	*counter = (struct sum_counter){
+		.row = add_sum_name(&sums->rows, name),
+		.least = INFINITY,
+		.most = -INFINITY,
+	};
+	(void)snprintf(counter->unit, sizeof(counter->unit), "%s", unit);
+	return counter->row;
+}
+
 static int sums_state(void *ctx, const char *name, uint32_t colour)
 {
 	(void)colour;
@@ -66,14 +100,35 @@ static void sums_left_out(void *ctx)
 	((struct sums *)ctx)->left_out++;
 }
 
+static int sum_value(struct sums *sums, const struct sonde_plugin_piece *piece)
+{
+	int64_t length_ns = piece->end_ns - piece->begin_ns;
+	struct sum_counter *counter;
+	size_t i;
+
+	SONDE_SEARCH(i, sums->nr_counters, sums->counters[i].row <= piece->row);
+	counter = &sums->counters[i - 1];
+	counter->nr++;
+	counter->least = fmin(counter->least, piece->value);
+	counter->most = fmax(counter->most, piece->value);
+	counter->last = piece->value;
+	counter->area += piece->value * (double)length_ns;
+	counter->known_ns += length_ns;
+	return 0;
+}
+
 static int sums_piece(void *ctx, const struct sonde_plugin_piece *piece)
 {
 	struct sums *sums = ctx;
 	struct sonde_key key =
 		sonde_key_make(SONDE_KEY_UINT, (uint32_t)(piece->state + 1),
 			       (uint32_t)piece->row);
-	struct sum_entry *entry = sonde_hash_put(&sums->pairs, &key);
+	struct sum_entry *entry;
 	int64_t length_ns = piece->end_ns - piece->begin_ns;
+
+	if (piece->is_value)
+		return sum_value(sums, piece);
+	entry = sonde_hash_put(&sums->pairs, &key);
 
 	if (!entry) {
 		sums->left_out++;
@@ -90,6 +145,7 @@ static int sums_piece(void *ctx, const struct sonde_plugin_piece *piece)
 
 static const struct sonde_plugin_sink sums_sink = {
 	.row = sums_row,
+	.counter = sums_counter,
 	.state = sums_state,
 	.piece = sums_piece,
 	.left_out = sums_left_out,
@@ -109,6 +165,7 @@ static void fini_sums(struct sums *sums)
 	while ((entry = sonde_hash_next(&sums->pairs, entry)))
 		sonde_histogram_fini(&entry->lengths);
 	sonde_hash_fini(&sums->pairs);
+	free(sums->counters);
 	fini_sum_names(&sums->rows);
 	fini_sum_names(&sums->states);
 }
@@ -166,17 +223,69 @@ static int add_sums_table(const struct sonde_analysis_args *args,
 					     SONDE_ARRAY_SIZE(columns)));
 }
 
+/* In the order in which they appeared. */
+static void add_counters_table(const struct sonde_analysis_args *args,
+			       const struct sums *sums,
+			       struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "counter", "COUNTER", SONDE_CELL_TEXT },
+		{ "unit", "UNIT", SONDE_CELL_TEXT },
+		{ "values", "VALUES", SONDE_CELL_COUNT },
+		{ "known", "KNOWN", SONDE_CELL_DURATION },
+		{ "min", "MIN", SONDE_CELL_NUMBER },
+		{ "mean", "MEAN", SONDE_CELL_NUMBER },
+		{ "max", "MAX", SONDE_CELL_NUMBER },
+		{ "last", "LAST", SONDE_CELL_NUMBER },
+	};
+	struct sonde_table *table;
+
+	if (!sums->nr_counters)
+		return;
+	table = sonde_report_table(report, "counters", NULL, columns,
+				   SONDE_ARRAY_SIZE(columns));
+	for (size_t i = 0; i < sums->nr_counters; i++) {
+		const struct sum_counter *counter = &sums->counters[i];
+
+		sonde_table_row(table);
+		sonde_table_text(table, 0, sums->rows.texts[counter->row]);
+		sonde_table_text(table, 1, counter->unit);
+		sonde_table_uint(table, 2, counter->nr);
+		sonde_table_int(table, 3, counter->known_ns);
+		if (!counter->nr)
+			continue;
+		sonde_table_double(table, 4, counter->least);
+		if (counter->known_ns)
+			sonde_table_double(table, 5,
+					   counter->area /
+						   (double)counter->known_ns);
+		sonde_table_double(table, 6, counter->most);
+		sonde_table_double(table, 7, counter->last);
+	}
+	sonde_table_limit(table, sonde_analysis_rows(args, SUMS_ROWS));
+}
+
 static int say_sums(const struct sonde_analysis_args *args, struct sums *sums,
 		    struct sonde_report *report)
 {
 	struct sonde_words words = { .args = args };
 
+	size_t nr_rows = sums->rows.nr - sums->nr_counters;
+
+	if (sums->nr_counters)
+		sonde_report_note(
+			report,
+			"What %s was; MEAN is by time, of what is known.",
+			sonde_words_count(&words, sums->nr_counters,
+					  "counter"));
+	add_counters_table(args, sums, report);
 	if (!sums->pairs.nr_entries) {
-		sonde_report_note(report, "No row was in any state.");
+		if (!sums->nr_counters)
+			sonde_report_note(report, "No row was in any state.");
 		return 0;
 	}
 	sonde_report_note(report, "How long each state of %s took.",
-			  sonde_words_count(&words, sums->rows.nr, "row"));
+			  sonde_words_count(&words, nr_rows, "row"));
 	if (sums->nr_cut)
 		sonde_report_note(
 			report,

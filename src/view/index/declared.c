@@ -8,12 +8,14 @@
 #include "view/index/declared.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "analysis/plugin/run.h"
 
 struct declared_edge {
 	struct sonde_filter *when, *name; /* NULL: none */
+	struct sonde_filter *value, *add; /* likewise */
 };
 
 struct declared_rule {
@@ -25,6 +27,7 @@ struct declared_rule {
 struct declared_state {
 	struct declared_rule rules[SONDE_VIEW_RULES];
 	size_t nr;
+	bool sets; /* one has a `value`: only then a counter is known */
 };
 
 /* ---- which rules fit ---- */
@@ -35,6 +38,8 @@ static void fini_declared_rule(struct declared_rule *rule)
 	for (size_t i = 0; i < SONDE_VIEW_RULE_EDGES; i++) {
 		sonde_filter_free(rule->edges[i].when);
 		sonde_filter_free(rule->edges[i].name);
+		sonde_filter_free(rule->edges[i].value);
+		sonde_filter_free(rule->edges[i].add);
 	}
 }
 
@@ -43,6 +48,20 @@ static int compile_one(struct sonde_trace *trace, const char *text,
 		       struct sonde_filter **ret_filter)
 {
 	return text ? sonde_filter_new(trace, text, error, ret_filter) : 0;
+}
+
+static int compile_edge(struct sonde_trace *trace,
+			const struct sonde_view_rule_edge *edge,
+			struct declared_edge *to,
+			struct sonde_trace_error *error)
+{
+	int err = compile_one(trace, edge->when, error, &to->when);
+
+	if (!err)
+		err = compile_one(trace, edge->name, error, &to->name);
+	if (!err)
+		err = compile_one(trace, edge->value, error, &to->value);
+	return err ? err : compile_one(trace, edge->add, error, &to->add);
 }
 
 /* 0, -ENOMEM; -EINVAL: it doesn't fit, said why. */
@@ -56,11 +75,8 @@ static int compile_rule(struct sonde_trace *trace,
 	*to = (struct declared_rule){ .rule = rule };
 	err = compile_one(trace, rule->per, error, &to->per);
 	for (size_t i = 0; !err && i < rule->nr_edges; i++) {
-		err = compile_one(trace, rule->edges[i].when, error,
-				  &to->edges[i].when);
-		if (!err)
-			err = compile_one(trace, rule->edges[i].name, error,
-					  &to->edges[i].name);
+		err = compile_edge(trace, &rule->edges[i], &to->edges[i],
+				   error);
 	}
 	if (err)
 		fini_declared_rule(to);
@@ -95,23 +111,57 @@ static int declared_state_number(const struct declared_rule *rule, size_t i,
 		run, name ? name : sonde_event_name(event), edge->colour);
 }
 
+/* What the event makes of the counter, `base` if it isn't known; false: nothing, as it has no such value. */
+static bool declared_value(const struct declared_edge *edge, double base,
+			   const struct sonde_plugin_run *run, int row,
+			   const struct sonde_event *event, double *ret_value)
+{
+	if (edge->value)
+		return sonde_plugin_value(edge->value, false, event, ret_value);
+	if (!sonde_plugin_value(edge->add, true, event, ret_value))
+		return false;
+	(void)sonde_plugin_counted(run, row, event->time_ns, &base);
+	*ret_value += base;
+	return true;
+}
+
+/* `i`: which of the rule's edges it is. */
+static int declared_count(const struct declared_state *state,
+			  const struct declared_rule *rule, size_t i,
+			  struct sonde_plugin_run *run, int row,
+			  const struct sonde_event *event)
+{
+	double value;
+
+	if (!rule->rule->edges[i].begins)
+		return sonde_plugin_leave(run, row, event->time_ns);
+	return declared_value(&rule->edges[i], state->sets ? NAN : 0, run, row,
+			      event, &value) ?
+		       sonde_plugin_count(run, row, event->time_ns, value) :
+		       0;
+}
+
 static int declared_hook(void *state, struct sonde_plugin_run *run,
 			 const struct sonde_event *event, const void *data)
 {
 	const struct declared_rule *rule = data;
+	const char *unit = rule->rule->unit ? rule->rule->unit : "";
 	size_t i = 0;
 	int number;
 	int row;
 
-	(void)state;
 	while (i < rule->rule->nr_edges &&
 	       !sonde_filter_match(rule->edges[i].when, event))
 		i++;
 	if (i == rule->rule->nr_edges)
 		return 0;
-	row = sonde_plugin_row_per(run, rule->rule->row, rule->per, event);
+	row = sonde_plugin_row_per(run, rule->rule->row,
+				   rule->rule->is_counter ? unit : NULL,
+				   rule->per, event);
 	if (row < 0 && row != -E2BIG)
 		return row == -ENOENT ? 0 : row;
+	if (rule->rule->is_counter)
+		return declared_count(state, rule, i, run, row, event);
 	number = declared_state_number(rule, i, run, event);
 	return number < SONDE_PLUGIN_NONE && number != -E2BIG ?
 		       number :
@@ -136,6 +186,8 @@ static int add_declared_rule(struct declared_state *state,
 	if (err)
 		return err == -EINVAL ? 0 : err;
 	state->nr++;
+	for (size_t i = 0; i < rule->nr_edges; i++)
+		state->sets = state->sets || rule->edges[i].value;
 	for (size_t i = 0; !err && i < sonde_trace_nr_event_classes(trace);
 	     i++) {
 		const struct sonde_event_class *cls =

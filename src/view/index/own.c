@@ -24,23 +24,37 @@ struct sonde_view_own {
 
 /* ---- where rows go ---- */
 
-static int own_row(void *ctx, const char *name, uint32_t sources)
+static int make_own_row(struct sonde_view_own *own,
+			enum sonde_view_row_kind kind, const char *name,
+			const char *unit, uint32_t sources)
 {
-	struct sonde_view_own *own = ctx;
 	struct sonde_view_build *build = own->build;
 	int at;
 
 	if (own->nr_rows == (int)SONDE_VIEW_OWN)
 		return -E2BIG;
 	(void)pthread_rwlock_wrlock(build->lock);
-	at = sonde_view_build_row(build, SONDE_VIEW_ROW_OWN, own->nr_rows);
+	at = sonde_view_build_row(build, kind, own->nr_rows);
 	if (at >= 0) {
 		build->rows.rows[at].sources = sources;
 		(void)snprintf(build->rows.rows[at].name, SONDE_VIEW_ROW_NAME,
 			       "%s", name);
+		(void)snprintf(build->rows.rows[at].unit, SONDE_VIEW_ROW_UNIT,
+			       "%s", unit);
 	}
 	(void)pthread_rwlock_unlock(build->lock);
 	return at < 0 ? at : own->nr_rows++;
+}
+
+static int own_row(void *ctx, const char *name, uint32_t sources)
+{
+	return make_own_row(ctx, SONDE_VIEW_ROW_OWN, name, "", sources);
+}
+
+static int own_counter(void *ctx, const char *name, const char *unit,
+		       uint32_t sources)
+{
+	return make_own_row(ctx, SONDE_VIEW_ROW_COUNTER, name, unit, sources);
 }
 
 static int own_state(void *ctx, const char *name, uint32_t colour)
@@ -61,12 +75,15 @@ static int own_piece(void *ctx, const struct sonde_plugin_piece *piece)
 	const struct sonde_view_since since = {
 		.begin_ns = piece->begin_ns,
 		.until_ns = INT64_MAX,
-		.state = SONDE_VIEW_SPAN,
+		.state = piece->is_value ? SONDE_VIEW_VALUE : SONDE_VIEW_SPAN,
 		.about = piece->state > 0 ? (uint32_t)piece->state : 0,
+		.value = piece->value,
 	};
 
-	sonde_view_build_end(own->build, SONDE_VIEW_ROW_OWN, piece->row, &since,
-			     piece->end_ns);
+	sonde_view_build_end(own->build,
+			     piece->is_value ? SONDE_VIEW_ROW_COUNTER :
+					       SONDE_VIEW_ROW_OWN,
+			     piece->row, &since, piece->end_ns);
 	return own->build->error;
 }
 
@@ -77,6 +94,7 @@ static void own_left_out(void *ctx)
 
 static const struct sonde_plugin_sink own_sink = {
 	.row = own_row,
+	.counter = own_counter,
 	.state = own_state,
 	.piece = own_piece,
 	.left_out = own_left_out,

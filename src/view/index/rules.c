@@ -41,11 +41,19 @@ refuse_line(const struct rules_place *place, const char *format, ...)
 	return -EINVAL;
 }
 
-static int begin_rule(struct sonde_view_rules *rules, const char *text,
-		      const struct rules_place *place)
+static int begin_rule(struct sonde_view_rules *rules, bool is_counter,
+		      const char *text, const struct rules_place *place)
 {
 	struct sonde_view_rule *rule;
 
+	for (size_t i = 0; i < rules->nr; i++)
+		if (rules->rules[i]->is_counter != is_counter &&
+		    !strcmp(rules->rules[i]->row, text))
+			return refuse_line(place,
+					   "'%.40s' is a %s already (%.60s:%u)",
+					   text, is_counter ? "row" : "counter",
+					   rules->rules[i]->file,
+					   rules->rules[i]->line);
 	if (rules->nr == SONDE_VIEW_RULES)
 		return refuse_line(place, "more than %u rows",
 				   SONDE_VIEW_RULES);
@@ -56,6 +64,7 @@ static int begin_rule(struct sonde_view_rules *rules, const char *text,
 		sonde_pool_text(&rules->pool, place->file, strlen(place->file));
 	rule->line = place->line;
 	rule->row = text;
+	rule->is_counter = is_counter;
 	rules->rules[rules->nr++] = rule;
 	return rule->file ? 0 : -ENOMEM;
 }
@@ -99,15 +108,50 @@ static int tell_of_begin(struct sonde_view_rule *rule, const char *word,
 	return 0;
 }
 
-static const char *const words_of_rows[] = { "per",   "begin",  "name",
-					     "label", "colour", "end" };
-
-static bool is_word_of_rows(const char *word)
+/* What a line below a `when` says of it, once. */
+static int tell_of_when(struct sonde_view_rule *rule, const char *word,
+			const char *text, const struct rules_place *place)
 {
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(words_of_rows); i++)
-		if (!strcmp(word, words_of_rows[i]))
+	struct sonde_view_rule_edge *last =
+		rule->nr_edges ? &rule->edges[rule->nr_edges - 1] : NULL;
+
+	if (!last || !last->begins || last->value || last->add)
+		return refuse_line(place, "one value or add stands below "
+					  "each when");
+	if (*word == 'v')
+		last->value = text;
+	else
+		last->add = text;
+	return 0;
+}
+
+static const struct rule_words {
+	const char *words[6];
+	const char *all;
+} words_of_rows = { { "per", "begin", "name", "label", "colour", "end" },
+		    "row, per, begin, name, label, colour, end" },
+  words_of_counters = { { "per", "unit", "when", "value", "add", "end" },
+			"counter, per, unit, when, value, add, end" };
+
+static bool is_rule_word(const struct rule_words *of, const char *word)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(of->words); i++)
+		if (!strcmp(word, of->words[i]))
 			return true;
 	return false;
+}
+
+/* `per` and `unit`, once. */
+static int tell_of_rule(struct sonde_view_rule *rule, const char *word,
+			const char *text, const struct rules_place *place)
+{
+	const char **to = *word == 'p' ? &rule->per : &rule->unit;
+
+	if (*to)
+		return refuse_line(place, "a %s has one '%s'",
+				   rule->is_counter ? "counter" : "row", word);
+	*to = text;
+	return 0;
 }
 
 static int take_declared(struct sonde_view_rules *rules, const char *word,
@@ -115,24 +159,27 @@ static int take_declared(struct sonde_view_rules *rules, const char *word,
 {
 	struct sonde_view_rule *rule =
 		rules->nr ? rules->rules[rules->nr - 1] : NULL;
+	bool has_rule = rule && !strcmp(rule->file, place->file);
+	const struct rule_words *of = has_rule && rule->is_counter ?
+					      &words_of_counters :
+					      &words_of_rows;
 
-	if (!strcmp(word, "row"))
-		return begin_rule(rules, text, place);
-	if (!is_word_of_rows(word))
+	if (!strcmp(word, "row") || !strcmp(word, "counter"))
+		return begin_rule(rules, *word == 'c', text, place);
+	if (!has_rule && (is_rule_word(&words_of_rows, word) ||
+			  is_rule_word(&words_of_counters, word)))
 		return refuse_line(place,
-				   "'%.40s' is none of row, per, begin, name, "
-				   "label, colour, end",
-				   word);
-	if (!rule || strcmp(rule->file, place->file) != 0)
-		return refuse_line(place, "'row NAME' comes first");
-	if (!strcmp(word, "begin") || !strcmp(word, "end"))
-		return add_rule_edge(rule, *word == 'b', text, place);
-	if (strcmp(word, "per") != 0)
-		return tell_of_begin(rule, word, text, place);
-	if (rule->per)
-		return refuse_line(place, "a row has one 'per'");
-	rule->per = text;
-	return 0;
+				   "'row NAME' or 'counter NAME' comes first");
+	if (!is_rule_word(of, word))
+		return refuse_line(place, "'%.40s' is none of %s", word,
+				   of->all);
+	if (!strcmp(word, "per") || !strcmp(word, "unit"))
+		return tell_of_rule(rule, word, text, place);
+	if (!strcmp(word, "begin") || !strcmp(word, "when") ||
+	    !strcmp(word, "end"))
+		return add_rule_edge(rule, *word != 'e', text, place);
+	return rule->is_counter ? tell_of_when(rule, word, text, place) :
+				  tell_of_begin(rule, word, text, place);
 }
 
 int sonde_view_rules_line(struct sonde_view_rules *rules, const char *file,
@@ -158,22 +205,41 @@ int sonde_view_rules_line(struct sonde_view_rules *rules, const char *file,
 	return text ? take_declared(rules, word, text, &place) : -ENOMEM;
 }
 
-/* A row without a begin is of no use. */
+/* A row without a begin is of no use, nor is a `when` that says no value. */
+static int check_rule(const struct sonde_view_rule *rule,
+		      const struct rules_place *place)
+{
+	bool begins = false;
+
+	for (size_t i = 0; i < rule->nr_edges; i++) {
+		const struct sonde_view_rule_edge *edge = &rule->edges[i];
+
+		begins = begins || edge->begins;
+		if (rule->is_counter && edge->begins && !edge->value &&
+		    !edge->add)
+			return refuse_line(place, "a 'when' of the counter has "
+						  "no 'value' and no 'add'");
+	}
+	if (begins)
+		return 0;
+	return rule->is_counter ?
+		       refuse_line(place, "the counter has no 'when'") :
+		       refuse_line(place, "the row has no 'begin'");
+}
+
 static int check_declared(const struct sonde_view_rules *rules, size_t from,
 			  struct sonde_view_rules_error *error)
 {
-	for (size_t i = from; i < rules->nr; i++) {
+	int err = 0;
+
+	for (size_t i = from; !err && i < rules->nr; i++) {
 		const struct sonde_view_rule *rule = rules->rules[i];
 		const struct rules_place place = { rule->file, rule->line,
 						   error };
-		bool begins = false;
 
-		for (size_t k = 0; k < rule->nr_edges; k++)
-			begins = begins || rule->edges[k].begins;
-		if (!begins)
-			return refuse_line(&place, "the row has no 'begin'");
+		err = check_rule(rule, &place);
 	}
-	return 0;
+	return err;
 }
 
 /* `path` is the file's, `file` what it is called. */

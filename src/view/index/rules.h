@@ -17,6 +17,21 @@
  * (an expression) or the `label` (text), or as the event, in a `colour`; `end` ends
  * it. The first of a row's lines that is true of an event counts. A `#` begins a
  * comment at the beginning of a line.
+ *
+ *	# bytes that wait to be sent
+ *	counter queue
+ *	per fd
+ *	unit bytes
+ *	when event == "app:queue"
+ *	add length
+ *	when event == "app:sent"
+ *	add -length
+ *
+ * `counter` begins a row that has a value, of a `unit`. An event for which a `when` is
+ * true makes it what the `value` below that says (an expression), or adds what the
+ * `add` says; from an `end` on it isn't known. A counter that is only added to begins
+ * at 0, and again where events were lost; one that has a `value` as well is not known
+ * before that.
  */
 #ifndef VIEW_INDEX_RULES_H
 #define VIEW_INDEX_RULES_H
@@ -36,12 +51,16 @@ struct sonde_view_rule_edge {
 	const char *when, *name; /* expressions; name NULL: the event's */
 	const char *label;       /* in place of a name; NULL */
 	const char *colour;      /* as of sonde_plugin_colour(); NULL */
+	/* of a counter, that begins: one of them */
+	const char *value, *add; /* expressions */
 };
 
 struct sonde_view_rule {
 	const char *file;
 	unsigned int line;
 	const char *row, *per; /* per NULL: one row */
+	bool is_counter;
+	const char *unit; /* NULL: none was said */
 	struct sonde_view_rule_edge edges[SONDE_VIEW_RULE_EDGES];
 	size_t nr_edges;
 };

@@ -179,6 +179,8 @@ static void sum_edge(struct sum *sum, const struct sonde_view_rule_edge *edge)
 	sum_text(sum, edge->label ? "label" : "");
 	sum_text(sum, edge->label ? edge->label : "");
 	sum_text(sum, edge->colour ? edge->colour : "");
+	sum_text(sum, edge->value ? edge->value : "");
+	sum_text(sum, edge->add ? edge->add : "");
 }
 
 static void sum_rules(struct sum *sum, const struct sonde_view_rules *rules)
@@ -188,6 +190,8 @@ static void sum_rules(struct sum *sum, const struct sonde_view_rules *rules)
 
 		sum_text(sum, rule->row);
 		sum_text(sum, rule->per ? rule->per : "");
+		sum_text(sum, rule->is_counter ? "counter" : "");
+		sum_text(sum, rule->unit ? rule->unit : "");
 		for (size_t k = 0; k < rule->nr_edges; k++)
 			sum_edge(sum, &rule->edges[k]);
 	}
