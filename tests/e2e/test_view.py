@@ -983,6 +983,253 @@ def declared_states_have_the_labels_and_colours_that_they_are_given():
         check(not server.ready()["index"]["from_cache"], "other colours")
 
 
+QUEUE = Layout(header=[("id", 16, 8), ("time", 64, 8)],
+               events={"q:depth": [("queue", 32, 8), ("n", 32, 8)],
+                       "q:gone": [("queue", 32, 8)],
+                       "q:take": [("size", 32, 8)], "q:give": [("size", 32, 8)]})
+COUNTERS = """
+counter depth
+per queue
+unit requests
+when event == "q:depth"
+value n
+end event == "q:gone"
+counter eighths
+when event == "q:depth" && queue == 1
+value n * 0.125
+counter held
+unit bytes
+when event == "q:take"
+add size
+when event == "q:give"
+add -size
+"""
+QUEUE_HOLE = (400000, 450000)
+QUEUE_END = 1000000
+
+
+def queue_events(seed=5):
+    chance = random.Random(seed)
+    for time in sorted(chance.sample(range(1001, QUEUE_END), 20000)):
+        name = chance.choice(("depth",) * 40 + ("take", "give") * 20 + ("gone",))
+        number = {"queue": chance.randrange(1, 3)}
+        if name == "depth":
+            number["n"] = chance.randrange(3000) if time > 600000 else chance.randrange(4)
+        if name in ("take", "give"):
+            number = {"size": chance.randrange(1, 1 << 20)}
+        yield time, name, number
+
+
+def queue():
+    """Queues that are told of, and bytes that are taken and given back; some events are
+    lost in between."""
+    trace = Handmade(QUEUE)
+    with trace.stream("t", cpu=0) as stream:
+        with stream.packet(1000, QUEUE_END, discarded=0):
+            for time, name, fields in queue_events():
+                stream.event("q:" + name, time, **fields)
+    with trace.stream("u", cpu=1) as stream:
+        with stream.packet(1000, QUEUE_HOLE[0], discarded=0):
+            pass
+        with stream.packet(*QUEUE_HOLE, discarded=3):
+            pass
+    return trace.dir
+
+
+def queue_counters():
+    """By counter: (begin, end, value) in the order of time, as its rules say."""
+    pieces, now = {}, {}
+
+    def change(name, time, value):
+        """Up to the hole, if that was before; in it nothing begins."""
+        if name in now:
+            begin, was = now.pop(name)
+            end = QUEUE_HOLE[0] if begin < QUEUE_HOLE[0] < time else time
+            if end > begin:
+                pieces.setdefault(name, []).append((begin, end, was))
+        if value is not None and not QUEUE_HOLE[0] <= time < QUEUE_HOLE[1]:
+            now[name] = (time, value)
+
+    def known(name, time):
+        begin, value = now.get(name, (0, 0))
+        return 0 if begin < QUEUE_HOLE[0] <= time else value
+
+    for time, name, fields in queue_events():
+        if name in ("depth", "gone"):
+            change(f"depth {fields['queue']}", time, fields.get("n"))
+        if name == "depth" and fields["queue"] == 1:
+            change("eighths", time, fields["n"] / 8)
+        if name in ("take", "give"):
+            change("held", time, known("held", time) +
+                   fields["size"] * (1 if name == "take" else -1))
+    for name in list(now):
+        change(name, QUEUE_END, None)
+    return pieces
+
+
+def reach(pieces, begin, end):
+    """The least and the most of what there was within."""
+    values = [value for first, last, value in pieces if first < end and last > begin]
+    return (min(values), max(values)) if values else None
+
+
+def check_counter(server, row, pieces, chance):
+    """What is told of instants, and what is drawn of spans, is what the events say."""
+    origin = 1000
+    for time in chance.sample(range(1000, QUEUE_END), 200):
+        got = server.ask("at", row=row["id"], t=time - origin)
+        there = [value for begin, end, value in pieces if begin <= time < end]
+        check_equal([got["detail"]["value"]] if got["state"] else [], there,
+                    f"{row['name']} at {time}")
+    low, high = row["low"], row["high"]
+    for width, pixels in ((QUEUE_END, 100), (5000, 500), (64, 64)):
+        begin = chance.randrange(1000, max(1001, QUEUE_END - width))
+        runs = named_frame(server, rows=row["id"], pixels=pixels,
+                           **{"from": begin - origin, "to": begin - origin + width})
+        drawn = {}
+        for x, length, state, most, least in runs[row["id"]]:
+            drawn |= {at: (state, least, most) for at in range(x, x + length)}
+        for x in range(pixels):
+            first, last = (begin + width * k // pixels for k in (x, x + 1))
+            state, *got = drawn.get(x, (0, 0, 0))
+            if first < QUEUE_HOLE[1] and last > QUEUE_HOLE[0]:
+                check_equal(state, LOST, f"{row['name']}: the hole at {first}")
+                continue
+            slack = width // pixels // 8
+            inner = reach(pieces, first + slack, last - slack)
+            outer = reach(pieces, first - slack, last + slack)
+            if not outer:
+                check_equal(state, 0, f"{row['name']}: nothing at {first}")
+                continue
+            least, most = ((value - low) / (high - low) * 255 for value in outer)
+            check(got[0] >= least - 0.51 and got[1] <= most + 0.51,
+                  f"{row['name']} at {first}: {got}, {least}, {most}")
+            if inner:
+                least, most = ((value - low) / (high - low) * 255 for value in inner)
+                check(got[0] <= least + 0.51 and got[1] >= most - 0.51,
+                      f"{row['name']} at {first}: {got}, {least}, {most}")
+
+
+@test
+def counters_are_what_their_events_say_at_every_instant_and_in_every_pixel():
+    trace, rules = queue(), scratch() / "rules"
+    os.environ["XDG_CACHE_HOME"] = str(scratch())
+    rules.write_text(COUNTERS)
+    expected = queue_counters()
+    check_equal(sorted(expected), ["depth 1", "depth 2", "eighths", "held"], "counters")
+    for cached in False, True:
+        with view(trace, "--rows", str(rules)) as server:
+            check_equal(server.ready()["index"]["from_cache"], cached, "kept")
+            rows = {row["name"]: row for row in server.ask("rows")
+                    if row["kind"] == "counter"}
+            check_equal(sorted(rows), sorted(expected), "rows")
+            for name, row in rows.items():
+                every = [value for _begin, _end, value in expected[name]]
+                check_equal((row["min"], row["max"]), (min(every), max(every)), name)
+                check_counter(server, row, expected[name], random.Random(name))
+            check_equal((rows["held"]["unit"], rows["eighths"]["unit"]), ("bytes", ""),
+                        "units")
+            got = server.ask("statistics", by="counter", **{"from": 499000, "to": 699000})
+    check_equal([column["name"] for column in got["columns"]],
+                ["counter", "unit", "min", "max", "last"], "columns")
+    for name, _unit, least, most, last in got["rows"]:
+        check_equal((least, most), reach(expected[name], 500000, 700000), name)
+        check_equal([last], [value for begin, end, value in expected[name]
+                             if begin < 700000 <= end], name)
+    rules.write_text(COUNTERS.replace("bytes", "words"))
+    with view(trace, "--rows", str(rules)) as server:
+        check(not server.ready()["index"]["from_cache"], "another unit, another index")
+
+
+@test
+def a_report_sums_up_counters_as_their_events_say():
+    trace, rules = queue(), scratch() / "rules"
+    rules.write_text(COUNTERS)
+    done = run(SONDE, "report", "-q", "--json", "--rows", rules, "rows", trace)
+    check_equal((done.returncode, done.stderr), (0, ""), "the report")
+    got = {row["counter"]: row for row in json.loads(done.stdout)["counters"]}
+    expected = queue_counters()
+    check_equal(sorted(got), sorted(expected), "counters")
+    for name, pieces in expected.items():
+        values = [value for _begin, _end, value in pieces]
+        known = sum(end - begin for begin, end, _value in pieces)
+        mean = sum((end - begin) * value for begin, end, value in pieces) / known
+        row = got[name]
+        check_equal((row["values"], row["min"], row["max"], row["last"], row["known_ns"]),
+                    (len(pieces), min(values), max(values), values[-1], known), name)
+        check(abs(row["mean"] - mean) <= abs(mean) * 1e-9, f"{name}: {row['mean']}, {mean}")
+
+
+@test
+def a_counter_that_is_declared_wrongly_is_refused_in_words():
+    trace, rules = queue(), scratch() / "rules"
+    for text, word in (
+            ("counter a\n", "no 'when'"),
+            ("counter a\nwhen n\n", "no 'value' and no 'add'"),
+            ("counter a\nvalue n\n", "below each when"),
+            ("counter a\nwhen n\nvalue n\nadd n\n", "one value or add"),
+            ("counter a\nunit b\nunit b\n", "one 'unit'"),
+            ("counter a\nbegin n\n", "'begin' is none of counter"),
+            ("row a\nwhen n\n", "'when' is none of row"),
+            ("unit b\n", "comes first"),
+            ("row a\nbegin n\ncounter a\nwhen n\nvalue n\n", "a row already")):
+        rules.write_text(text)
+        done = run(SONDE, "report", "--rows", rules, "rows", trace)
+        check(done.returncode == 2 and word in done.stderr and
+              f"{rules}:" in done.stderr, f"{text!r}: {done.stderr}")
+
+
+PLUGIN_COUNTER = r"""
+#include <sonde/plugin.h>
+static int see(void *state, struct sonde_plugin_run *run,
+	       const struct sonde_event *event, const void *data)
+{
+	int counter = sonde_plugin_counter_number(run, "held", "bytes");
+	const struct sonde_filter *size = *(struct sonde_filter **)state;
+	struct sonde_value value;
+	double was = 0;
+
+	if (sonde_filter_value(size, event, &value))
+		return 0;
+	(void)sonde_plugin_counted(run, counter, event->time_ns, &was);
+	return sonde_plugin_count(run, counter, event->time_ns,
+				  was + *(const double *)data * (double)(
+				  value.kind == SONDE_KIND_INT ? value.i :
+				  (int64_t)value.u));
+}
+static int begin(void *state, const void *config, struct sonde_plugin_run *run)
+{
+	static const double more = 1, less = -1;
+	struct sonde_trace_error error;
+	int err = sonde_filter_new(sonde_plugin_trace(run), "size", &error, state);
+
+	(void)config;
+	if (!err)
+		err = sonde_plugin_on(run, "q:take", see, &more);
+	return err ? err : sonde_plugin_on(run, "q:give", see, &less);
+}
+static const struct sonde_plugin_rows held = { sizeof(held), "held", "bytes",
+	0, sizeof(void *), begin, 0, 0 };
+static const struct sonde_plugin_rows *const rows[] = { &held, 0 };
+const struct sonde_plugin sonde_plugin = { SONDE_PLUGIN_ABI,
+	sizeof(sonde_plugin), 0, rows, 0 };
+"""
+
+
+@test
+def a_counter_of_a_plugin_is_the_same_as_one_that_is_declared():
+    trace, place = queue(), scratch()
+    (place / "x.c").write_text(PLUGIN_COUNTER)
+    done = run("gcc", "-shared", "-fPIC", "-Wall", "-Werror", "-o", place / "x.so",
+               *pkg_config("--cflags"), place / "x.c")
+    check_equal(done.returncode, 0, done.stderr)
+    with view(trace, "--plugin", str(place / "x.so")) as server:
+        server.ready()
+        row, = [row for row in server.ask("rows") if row["kind"] == "counter"]
+        check_equal((row["name"], row["unit"]), ("held", "bytes"), "the row")
+        check_counter(server, row, queue_counters()["held"], random.Random(1))
+
+
 @test
 def rows_of_a_plugin_are_shown_with_their_colours_and_kept():
     trace = Handmade(Layout(header=[("id", 16, 8), ("time", 64, 8)], events={

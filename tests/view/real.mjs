@@ -6,7 +6,8 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSyn
 import { tmpdir } from "node:os";
 import { check, equal, main, test, until, view } from "./harness.mjs";
 
-const { SONDE, FOREIGN, KERNEL_USER, PROGRAM, LOCKING, GROWING, RULES } = process.env;
+const { SONDE, FOREIGN, KERNEL_USER, PROGRAM, LOCKING, GROWING, RULES,
+  COUNTERS } = process.env;
 
 /** `sonde view`, and the address that it printed. */
 function start(trace, ...options) {
@@ -211,6 +212,51 @@ real("a row that one declares is above the processes, with names", PROGRAM, asyn
   equal([first.kind, first.name], ["own", "thread 31"], "the row");
   equal(told, [["app:parse_begin", 20, 50], ["app:parse_begin", 120, 150]], "names");
 }, "--rows", RULES);
+
+real("a counter is drawn as high as it is, with a hole where events were lost, and the mouse tells it", KERNEL_USER, async (page) => {
+  await page.evaluate(() => window.sonde.view.set({ from: 0, to: 90_000 }));
+  await until(page, () => window.sonde.timeline.frame?.bands.size > 4 &&
+    window.sonde.timeline.frame.to < 200_000);
+  const { kinds, row, heights } = await page.evaluate(() => {
+    const { rows, timeline: { frame } } = window.sonde;
+    const counter = rows.all.find(({ kind }) => kind === "counter");
+    const draw = frame.picture.getContext("2d");
+    const opaque = (time) => {
+      const x = Math.floor((time - frame.from) / (frame.to - frame.from) * frame.pixels);
+      const { data } = draw.getImageData(x, frame.bands.get(counter.id) * 12, 1, 12);
+      return 12 - Array.from({ length: 12 }, (_, line) => data[line * 4 + 3]).findIndex(Boolean);
+    };
+    return { kinds: rows.shown.map(({ row: { kind } }) => kind), row: counter,
+             heights: [2, 22, 40, 62, 89].map((n) => opaque(n * 1000 + 500)) };
+  });
+  equal([row.name, row.unit, row.min, row.max], ["step", "steps", 2, 178], "the row");
+  equal(kinds.indexOf("counter"), kinds.lastIndexOf("cpu") + 1, "behind the CPUs");
+  equal(heights, [2, 22, 40, 62, 89].map((n) => 1 + Math.round(n * 2 / 178 * 11)), "heights");
+  const spot = await page.evaluate((id) => {
+    const { timeline } = window.sonde;
+    const box = timeline.canvas.getBoundingClientRect();
+    return { x: box.left + timeline.x(40_500), y: box.top + 34 + timeline.rows.indexOf(id) * 20 };
+  }, row.id);
+  await page.mouse.move(spot.x, spot.y);
+  await until(page, () => document.querySelector("#tip")?.textContent.includes("value: 80"));
+  check((await page.textContent("#tip")).includes("steps"), "its unit");
+  await page.click("#tab-statistics");
+  await page.selectOption("#by", "counter");
+  await until(page, () => document.querySelector("#statistics td")?.textContent === "step");
+  equal(await page.evaluate(() => [...document.querySelectorAll("#statistics td")]
+    .map(({ textContent }) => textContent)), ["step", "steps", "2", "178", "178"], "statistics");
+  await page.evaluate(() => window.sonde.view.set({ from: 0, to: window.sonde.view.end }));
+  await until(page, () => window.sonde.timeline.frame?.to > 9_000_000);
+  const lost = await page.evaluate((id) => {
+    const { frame } = window.sonde.timeline;
+    const { n, at } = frame.rows[frame.bands.get(id)];
+    const cells = Array.from({ length: n }, (_, cell) => at + cell * 8);
+    return cells.filter((cell) => frame.bytes.getUint8(cell + 4) === 255)
+      .map((cell) => Math.round((frame.from + frame.bytes.getUint16(cell, true) *
+        (frame.to - frame.from) / frame.pixels) / 1e5));
+  }, row.id);
+  check(lost.length > 0 && lost.every((time) => time >= 49), `holes begin at ${lost}`);
+}, "--rows", COUNTERS);
 
 real("a lock has a row below its process, and leads to who held it", LOCKING, async (page) => {
   await until(page, () => window.sonde.rows.shown.some(({ row }) => row.kind === "lock") &&

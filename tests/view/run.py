@@ -121,11 +121,13 @@ def traces(folder):
     rules = folder / "rules"
     rules.write_text('row thread\nper tid\nbegin event == "app:parse_begin"\n'
                      'end event == "app:parse_end"\n')
+    counters = folder / "counters"
+    counters.write_text('counter step\nunit steps\nwhen event == "app:step"\nvalue n\n')
     return {"FOREIGN": str(folder / "picotrace"),
             "KERNEL_USER": str(kernel_and_user()),
             "GROWING": str(kernel_and_user(4)),
             "PROGRAM": str(program()), "LOCKING": str(locking()),
-            "RULES": str(rules)}
+            "RULES": str(rules), "COUNTERS": str(counters)}
 
 
 def main():

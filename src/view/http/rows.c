@@ -24,10 +24,14 @@
 /* ---- which rows there are ---- */
 
 static const char *const kinds[] = {
-	[SONDE_VIEW_ROW_CPU] = "cpu",       [SONDE_VIEW_ROW_IRQS] = "span",
-	[SONDE_VIEW_ROW_SOFTIRQS] = "span", [SONDE_VIEW_ROW_THREAD] = "thread",
-	[SONDE_VIEW_ROW_LOCK] = "lock",     [SONDE_VIEW_ROW_WITHIN] = "within",
+	[SONDE_VIEW_ROW_CPU] = "cpu",
+	[SONDE_VIEW_ROW_IRQS] = "span",
+	[SONDE_VIEW_ROW_SOFTIRQS] = "span",
+	[SONDE_VIEW_ROW_THREAD] = "thread",
+	[SONDE_VIEW_ROW_LOCK] = "lock",
+	[SONDE_VIEW_ROW_WITHIN] = "within",
 	[SONDE_VIEW_ROW_OWN] = "own",
+	[SONDE_VIEW_ROW_COUNTER] = "counter",
 };
 
 /* -1: it is below none. */
@@ -123,6 +127,22 @@ static const char *told_kind(const struct sonde_view_row *row)
 							 SONDE_VIEW_ROW_WITHIN];
 }
 
+/* What its values are of, from what to what they go, and between what they are
+ * drawn. */
+static void put_counter(struct sonde_json *json,
+			const struct sonde_view_row *row)
+{
+	double high;
+	double low;
+
+	sonde_view_value_scale(row, &low, &high);
+	sonde_json_put_text(json, "unit", row->unit);
+	sonde_json_put_double(json, "min", row->least);
+	sonde_json_put_double(json, "max", row->most);
+	sonde_json_put_double(json, "low", low);
+	sonde_json_put_double(json, "high", high);
+}
+
 static void put_told_row(void *ctx, const struct sonde_view_told_row *told)
 {
 	struct putting *putting = ctx;
@@ -142,6 +162,8 @@ static void put_told_row(void *ctx, const struct sonde_view_told_row *told)
 	sonde_json_put_double(json, "busy",
 			      (double)told->busy /
 				      (double)(view->end_ns - view->begin_ns));
+	if (told->row && told->row->kind == SONDE_VIEW_ROW_COUNTER)
+		put_counter(json, told->row);
 	sonde_json_close(json, '}');
 }
 
@@ -353,6 +375,15 @@ static void put_lock_detail(struct sonde_json *json,
 				waiters);
 }
 
+static void put_piece_value(struct sonde_json *json,
+			    const struct sonde_view_row *row,
+			    const struct sonde_view_piece *piece)
+{
+	sonde_json_put_double(json, "value", piece->value);
+	if (*row->unit)
+		sonde_json_put_text(json, "unit", row->unit);
+}
+
 void sonde_view_put_detail(struct sonde_json *json,
 			   const struct sonde_view *view,
 			   const struct sonde_view_row *row,
@@ -372,6 +403,8 @@ void sonde_view_put_detail(struct sonde_json *json,
 		sonde_json_put_text(json, "name",
 				    sonde_view_index_name(view->index,
 							  piece->about));
+	else if (piece->state == SONDE_VIEW_VALUE)
+		put_piece_value(json, row, piece);
 	else if (piece->state == SONDE_VIEW_IRQ ||
 		 piece->state == SONDE_VIEW_SOFTIRQ)
 		sonde_json_put_text(json, "number", text);

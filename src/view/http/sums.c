@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sums.c - statistics of a selected span, as a table: how long threads were in
- * which state, from the index; how often which event or system call came, from
+ * which state and what counters were, from the index; how often which event or system call came, from
  * the reports that count them (answers of reports.c).
  */
 #include <errno.h>
@@ -100,6 +100,40 @@ static void put_states_of_all(const struct sonde_view_rows *rows,
 	sonde_json_close(json, ']');
 }
 
+/* What each counter was within the span; what isn't known of it is left out. */
+static void put_counter_reaches(const struct sonde_view_rows *rows,
+				const struct sonde_view_span *span,
+				struct sonde_json *json)
+{
+	sonde_json_open(json, "columns", '[');
+	put_column_head(json, "counter", "text");
+	put_column_head(json, "unit", "text");
+	put_column_head(json, "min", "id");
+	put_column_head(json, "max", "id");
+	put_column_head(json, "last", "id");
+	sonde_json_close(json, ']');
+	sonde_json_open(json, "rows", '[');
+	for (uint32_t i = 0; i < rows->nr; i++) {
+		const struct sonde_view_row *row = &rows->rows[i];
+		const struct sonde_view_values values =
+			sonde_view_rows_values(rows, i);
+		struct sonde_view_edges edges = sonde_view_edges(span, 1);
+		struct sonde_view_reach reach;
+
+		if (row->kind != SONDE_VIEW_ROW_COUNTER)
+			continue;
+		sonde_view_values_paint(&values, &edges, 1, 0, &reach);
+		sonde_json_open(json, NULL, '[');
+		sonde_json_put_text(json, NULL, row->name);
+		sonde_json_put_text(json, NULL, row->unit);
+		sonde_json_put_double(json, NULL, reach.least);
+		sonde_json_put_double(json, NULL, reach.most);
+		sonde_json_put_double(json, NULL, reach.last);
+		sonde_json_close(json, ']');
+	}
+	sonde_json_close(json, ']');
+}
+
 int sonde_view_answer_statistics(struct sonde_view *view,
 				 const struct sonde_view_request *request,
 				 FILE *to, struct sonde_view_error *error)
@@ -112,12 +146,15 @@ int sonde_view_answer_statistics(struct sonde_view *view,
 
 	if (err)
 		return err;
-	if (by && strcmp(by, "thread") != 0 && strcmp(by, "state") != 0)
+	if (by && strcmp(by, "thread") != 0 && strcmp(by, "state") != 0 &&
+	    strcmp(by, "counter") != 0)
 		return sonde_view_answer_table(view, request, to, error);
 	sonde_json_open(&json, NULL, '{');
 	rows = sonde_view_index_lock(view->index);
 	if (by && !strcmp(by, "state"))
 		put_states_of_all(rows, &span, &json);
+	else if (by && !strcmp(by, "counter"))
+		put_counter_reaches(rows, &span, &json);
 	else
 		put_states_by_thread(rows, &span, &json);
 	sonde_view_index_unlock(view->index);

@@ -8,7 +8,8 @@
 // waits for a CPU two thirds of it, what is blocked a third. Where a pixel holds
 // several states, the dominant one is drawn lower, by its share. What goes on within
 // a thread has a name where it fills its pixels, and a colour of its name's, which a
-// user may have declared.
+// user may have declared. A counter's cells have the most that it was in place of the
+// share, and the least in place of the name, of 255: up to the least it is pale.
 import { parts } from "./paint.js";
 
 export const BAND = 12;
@@ -47,6 +48,13 @@ function heightOf(name) {
 function word(colour) {
   const [red, green, blue, alpha] = colour;
   return ((alpha << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+const FAINT = 0x50; // of 255: what is below a counter's values
+
+/** The line of a value of 255, from the lowest one, 0, to the highest. */
+function lineOf(value) {
+  return Math.round(value / 255 * (BAND - 1));
 }
 
 /** A state's colour: [red, green, blue, alpha]. Pale ones would outshine what matters
@@ -93,7 +101,8 @@ export class Frame {
     const image = draw.createImageData(this.picture.width, this.picture.height);
     const words = new Uint32Array(image.data.buffer);
     const style = new Map(states.map((state) => [state.id,
-      { colour: word(shade(state)), height: heightOf(state.name) }]));
+      { colour: word(shade(state)), height: heightOf(state.name),
+        isValue: state.name === "value" }]));
     rows.forEach((row, index) => this.paint(words, row, index * BAND, style));
     draw.putImageData(image, 0, 0);
   }
@@ -109,13 +118,26 @@ export class Frame {
         continue;
       }
       const name = bytes.getUint16(at + 6, true);
-      const { colour, height } = style.get(state) ?? { colour: 0, height: 0 };
+      const { colour, height, isValue } = style.get(state) ??
+        { colour: 0, height: 0, isValue: false };
+      if (isValue) {
+        this.values(words, top, x, end, colour, { least: name, most: bytes.getUint8(at + 5) });
+        continue;
+      }
       const share = bytes.getUint8(at + 5) / 255;
       const fill = name ? this.chosen.get(name) ?? colourOfName(name) : colour;
       const lines = Math.max(1, Math.round(height * (0.35 + 0.65 * share)));
       for (let line = BAND - lines; line < BAND; line++)
         words.fill(fill, (top + line) * pixels + x, (top + line) * pixels + end);
     }
+  }
+
+  /** What a counter was in these pixels: from its least to its most. */
+  values(words, top, x, end, colour, { least, most }) {
+    const faint = ((FAINT << 24) | (colour & 0xffffff)) >>> 0;
+    for (let line = 0; line <= lineOf(most); line++)
+      words.fill(line < lineOf(least) ? faint : colour,
+        (top + BAND - 1 - line) * this.pixels + x, (top + BAND - 1 - line) * this.pixels + end);
   }
 
   hole(words, top, x, end, style) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // rows.js - which rows the time line shows, in which order: pinned ones, CPUs,
-// those of the user's rules, then processes with their threads, and below these what goes on within them; a
-// process's locks are behind its threads. All without those folded, filtered out, idle.
+// those of the user's rules and counters, then processes with their threads, and below
+// these what goes on within them; a process's locks are behind its threads. All without those folded, filtered out, idle.
 
 export class Rows {
   constructor(view) {
@@ -87,9 +87,9 @@ export class Rows {
       name: (a, b) => a.name.localeCompare(b.name),
       tid: (a, b) => (a.tid ?? a.pid ?? 0) - (b.tid ?? b.pid ?? 0),
     }[this.view.sort] ?? (() => 0);
-    const rank = ({ kind }) => ({ cpu: 0, own: 1, lock: 3 }[kind] ?? 2);
+    const rank = ({ kind }) => ({ cpu: 0, own: 1, counter: 1, lock: 4 }[kind] ?? 3);
     return [...rows].sort((a, b) => rank(a) - rank(b) ||
-      (/^(cpu|own|span|within)$/.test(a.kind) ? 0 : order(a, b)));
+      (/^(cpu|own|counter|span|within)$/.test(a.kind) ? 0 : order(a, b)));
   }
 
   /** What a row is called in what is kept: the same as long as the trace is. */

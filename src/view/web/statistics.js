@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // statistics.js - sums of the selection, or of what is seen while nothing is
-// selected: by thread, state, event and what reports sum up; to keep as CSV or JSON.
+// selected: by thread, state, counter, event and what reports sum up; to keep as CSV or JSON.
 import { element } from "./paint.js";
 import { Latest } from "./server.js";
 import { keeps, Table } from "./table.js";
@@ -14,7 +14,7 @@ export class Statistics {
     this.view = view;
     this.question = new Latest(server, "statistics", 200);
     this.by = element("select", { title: "What a line is", id: "by" });
-    for (const name of ["thread", "state", "event", ...REPORTS])
+    for (const name of ["thread", "state", "counter", "event", ...REPORTS])
       this.by.append(element("option", { value: name, textContent: `by ${name}` }));
     this.by.addEventListener("change", () => view.set({ by: this.by.value }));
     this.note = element("span", { className: "faint grow", id: "statistics-note" });

@@ -14,6 +14,17 @@ export function duration(ns) {
   return "";
 }
 
+/** @type {[number, string][]} */
+const SIZES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+
+/** "1.25 M": three digits of any number; as it is, if it is short. */
+export function amount(number) {
+  const size = Math.abs(number);
+  const [unit, name] = SIZES.find(([least]) => size >= least && size < 1e15) ?? [1, ""];
+  return String(number).length <= 4 ? String(number) :
+    `${Number((number / unit).toPrecision(3))}${name && " "}${name}`;
+}
+
 /**
  * Whether it is known which of two events was first: of two machines, by how far their
  * times can be from the clock that both were put on.

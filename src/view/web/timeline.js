@@ -8,7 +8,7 @@
 import { Frame, isLight } from "./frame.js";
 import { colours, fit, hatch, part, shorten } from "./paint.js";
 import { Latest } from "./server.js";
-import { tickName, ticks } from "./time.js";
+import { amount, tickName, ticks } from "./time.js";
 
 export const ROW = 20;
 export const AXIS = 24;
@@ -22,6 +22,11 @@ function share(busy) {
   if (busy > 0 && busy < 0.0005)
     return "<0.1 %";
   return `${(busy * 100).toFixed(busy < 0.0995 ? 1 : 0)} %`;
+}
+
+/** Between what a counter is drawn. */
+function scaleOf({ low, high, unit }) {
+  return `${amount(low)}-${amount(high)} ${unit}`.trim();
 }
 
 export class Timeline {
@@ -274,7 +279,8 @@ export class Timeline {
       draw.fillRect(0, y, this.labels, ROW);
     }
     const mark = folded === null ? "" : folded ? "▸ " : "▾ ";
-    const busy = Number.isFinite(row.busy) ? share(row.busy) : "";
+    const busy = row.kind === "counter" ? scaleOf(row) :
+      Number.isFinite(row.busy) ? share(row.busy) : "";
     const edge = this.labels - 6 - draw.measureText(busy).width;
     draw.fillStyle = colour.faint;
     draw.fillText(busy, edge, y + ROW / 2);
