@@ -156,7 +156,7 @@ def the_critical_path_crosses_to_the_machine_that_sent_the_bytes():
                 "the longest")
     network, = [row for row in path if row["state"] == "in the network"]
     check_equal(network["waker"], "bytes of flusher (812) on db", "the sender")
-    about(network, "begin", 1_000_000_000_000_000 + 19000)
+    about(network, "begin", START // 1000 + 19000)
     end = path.index(network)
     check_equal(path[end - 1]["host"], "db", "before the network")
     check_equal({row["host"] for row in path[end:]}, {"web"}, "and behind it")

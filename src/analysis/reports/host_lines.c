@@ -23,6 +23,12 @@ struct points {
 	struct sonde_host_clock *clocks; /* [nr][nr_machines] */
 };
 
+/* Whether a file can say it; and sums of two such don't overflow. */
+static bool is_writable(int64_t ns)
+{
+	return ns >= -SONDE_CLOCK_LINE_MAX && ns <= SONDE_CLOCK_LINE_MAX;
+}
+
 static int64_t time_at(const struct points *points, size_t i)
 {
 	int64_t ns = points->begin_ns + (int64_t)i * points->step_ns;
@@ -47,8 +53,8 @@ static int find_first_range(const struct sonde_trace *trace,
 			sonde_source_widen(trace->sources[i], &points->begin_ns,
 					   &points->end_ns);
 	return points->begin_ns < points->end_ns &&
-			       points->begin_ns > -SONDE_CLOCK_LINE_MAX / 2 &&
-			       points->end_ns < SONDE_CLOCK_LINE_MAX / 2 ?
+			       is_writable(points->begin_ns) &&
+			       is_writable(points->end_ns) ?
 		       0 :
 		       -ENODATA;
 }
@@ -69,6 +75,15 @@ static int place_points(struct points *points)
 	return points->clocks ? 0 : -ENOMEM;
 }
 
+/* What is further away than a file can say is as good as unknown. */
+static void forget_far(struct points *points)
+{
+	for (size_t i = 0; i < points->nr * points->nr_machines; i++)
+		points->clocks[i].is_known =
+			points->clocks[i].is_known &&
+			is_writable(points->clocks[i].offset_ns);
+}
+
 static int find_points(const struct sonde_transfers *transfers,
 		       struct points *points)
 {
@@ -79,6 +94,8 @@ static int find_points(const struct sonde_transfers *transfers,
 			transfers, 0, time_at(points, i), time_at(points, i),
 			&points->clocks[i * points->nr_machines],
 			points->nr_machines);
+	if (!err)
+		forget_far(points);
 	return err;
 }
 
@@ -158,6 +175,12 @@ static int64_t bound_at(const struct points *points, size_t i, size_t machine,
 	       clock->bound_ns / 1000 + 1;
 }
 
+static bool is_line_writable(const struct sonde_clock_line *line)
+{
+	return is_writable(line->at_ns[0]) && is_writable(line->at_ns[1]) &&
+	       is_writable(line->add_ns[0]) && is_writable(line->add_ns[1]);
+}
+
 static int make_line(const struct points *points, size_t machine,
 		     struct sonde_host_line *to)
 {
@@ -166,9 +189,11 @@ static int make_line(const struct points *points, size_t machine,
 	to->line.points = calloc(points->nr, sizeof(*to->line.points));
 	if (!to->line.points)
 		return -ENOMEM;
+	choose_line(points, machine, &to->line);
+	if (!is_line_writable(&to->line))
+		return 0;
 	to->is_known = true;
 	to->line.nr_points = points->nr;
-	choose_line(points, machine, &to->line);
 	for (size_t i = 0; i < points->nr; i++) {
 		struct sonde_clock_point *point = &to->line.points[i];
 
