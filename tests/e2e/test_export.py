@@ -20,6 +20,7 @@ import tarfile
 
 from sonde import SONDE, build, check, install, record_ok, run, scratch
 from handmade import Handmade, Layout
+from stories import START, two_hosts
 from harness import Skip, check_equal, main, test
 
 
@@ -118,6 +119,8 @@ FTRACE = Message(cpu=(1, int), event=(2, Message(
 CLOCK = Message(clock_id=(1, int), timestamp=(2, int))
 PACKET = Message(
     ftrace_events=(1, FTRACE),
+    chrome_events=(5, Message(metadata=(2, Message(
+        name=(1, text), string_value=(2, text))))),
     clock_snapshot=(6, Message(clocks=(1, CLOCK),
                                primary_trace_clock=(2, int))),
     timestamp=(8, int), trusted_packet_sequence_id=(10, int),
@@ -306,6 +309,39 @@ def perfetto_has_fields_as_annotations():
     ends = [fields["addr"] for *_, kind, _, _, fields in perfetto.events
             if kind == END]
     check_equal(ends, [0xff, 0, 1], "ends")
+
+
+def clocks(traces):
+    """What Perfetto's metadata say of machines' clocks, and a browser's."""
+    perfetto = Perfetto(export(traces[0], "perfetto", *traces[1:])[0])
+    metadata = [m for packet in perfetto.packets for bundle in
+                packet.get("chrome_events", []) for m in bundle["metadata"]]
+    chrome = json.loads(export(traces[0], "chrome", *traces[1:])[0])["otherData"]["clocks"]
+    return ({m["name"][0]: m["string_value"][0] for m in metadata},
+            {c["host"]: (c["on"], c["within_ns"], c["at_all_times"])
+             for c in chrome})
+
+
+@test
+def machines_clocks_and_their_bounds_are_in_metadata():
+    traces = two_hosts()
+    check_equal(clocks(traces), (
+        {"clock of web": "put on web's, within 25000 ns of it",
+         "clock of db": "put on web's, within 25000 ns of it"},
+        {"web": ("web", 25000, True), "db": ("web", 25000, True)}), "both")
+    line = traces[1] / "user" / ".clock"
+    head, *_ = line.read_text().partition("at ")
+    for points, text, told in (
+            (f"at {START + 1_050_000} 24996\nat {START + 10**7} 24996\n",
+             ", within 25000 ns of it; at some times that isn't known",
+             ("web", 25000, False)),
+            ("at 1 24996\n", "; how well isn't known", ("web", None, False))):
+        line.write_text(head + points)
+        check_equal((clocks(traces)[0]["clock of db"],
+                     clocks(traces)[1]["db"]), (f"put on web's{text}", told),
+                    points)
+    line.unlink()
+    check_equal(sorted(clocks(traces)[1]), ["web"], "without a line")
 
 
 @test

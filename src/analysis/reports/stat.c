@@ -255,16 +255,10 @@ static void stat_add_uncertainty(struct sonde_report *report,
 				 struct sonde_table *table,
 				 const struct sonde_source *source)
 {
-	struct sonde_clock_widest widest = { .bound_ns = -1 };
-	int64_t begin_ns = SONDE_TIME_MAX;
-	int64_t end_ns = SONDE_TIME_MIN;
+	struct sonde_clock_widest widest = sonde_source_widest(source);
 
 	if (!source->line)
 		return;
-	sonde_source_widen(source, &begin_ns, &end_ns);
-	if (begin_ns <= end_ns)
-		widest =
-			sonde_clock_line_widest(source->line, begin_ns, end_ns);
 	sonde_table_text(table, 4, source->line->to);
 	if (widest.bound_ns >= 0)
 		sonde_table_int(table, 5, widest.bound_ns);

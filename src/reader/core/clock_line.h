@@ -79,5 +79,9 @@ struct sonde_clock_widest {
 struct sonde_clock_widest
 sonde_clock_line_widest(const struct sonde_clock_line *line, int64_t from_ns,
 			int64_t to_ns);
+/* Of all times of a trace, as sonde_source_bound_ns() has them; none if its clock was
+ * put on no other, or it has no times. */
+struct sonde_clock_widest
+sonde_source_widest(const struct sonde_source *source);
 
 #endif /* READER_CORE_CLOCK_LINE_H */

@@ -559,6 +559,21 @@ void sonde_source_widen(const struct sonde_source *source, int64_t *begin_ns,
 			sonde_stream_widen(trace->streams[i], begin_ns, end_ns);
 }
 
+struct sonde_clock_widest sonde_source_widest(const struct sonde_source *source)
+{
+	struct sonde_clock_widest widest = { .bound_ns = -1 };
+	int64_t begin_ns = SONDE_TIME_MAX;
+	int64_t end_ns = SONDE_TIME_MIN;
+
+	sonde_source_widen(source, &begin_ns, &end_ns);
+	if (source->line && begin_ns <= end_ns)
+		widest =
+			sonde_clock_line_widest(source->line, begin_ns, end_ns);
+	if (widest.bound_ns >= 0)
+		widest.bound_ns += SONDE_CLOCK_LINE_ROUNDING_NS;
+	return widest;
+}
+
 /* The one of that name; the first one has the first name there is. */
 static size_t machine_of(struct sonde_trace *trace,
 			 const struct sonde_source *source)

@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "base/pool.h"
+#include "view/export/clocks.h"
 #include "view/export/export.h"
 #include "view/export/strangers.h"
 #include "view/text/buffer.h"
@@ -321,7 +322,23 @@ static int look_at_class(struct chrome *c, const struct sonde_event_class *cls,
 	return err;
 }
 
-static void open_file(struct chrome *c)
+static int chrome_tell_clock(void *ctx, const struct sonde_export_clock *clock)
+{
+	struct sonde_json *json = ctx;
+
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_text(json, "host", clock->host);
+	sonde_json_put_text(json, "on", clock->on);
+	if (clock->within_ns < 0)
+		sonde_json_put_raw(json, "within_ns", "null");
+	else
+		sonde_json_put_signed(json, "within_ns", clock->within_ns);
+	sonde_json_put_bool(json, "at_all_times", clock->is_all);
+	sonde_json_close(json, '}');
+	return 0;
+}
+
+static void open_file(struct chrome *c, const struct sonde_trace *trace)
 {
 	char begin[24];
 
@@ -331,6 +348,9 @@ static void open_file(struct chrome *c)
 	sonde_json_put_text(&c->json, "displayTimeUnit", "ns");
 	sonde_json_open(&c->json, "otherData", '{');
 	sonde_json_put_text(&c->json, "begin_ns", begin);
+	sonde_json_open(&c->json, "clocks", '[');
+	(void)sonde_export_clocks(trace, chrome_tell_clock, &c->json);
+	sonde_json_close(&c->json, ']');
 	sonde_json_close(&c->json, '}');
 	sonde_json_line(&c->json, 0);
 	sonde_json_open(&c->json, "traceEvents", '[');
@@ -354,7 +374,7 @@ static int prepare(struct chrome *c, const struct sonde_trace *trace)
 		err = look_at_class(c, sonde_trace_event_class(trace, i),
 				    &c->classes[i]);
 	(void)sonde_trace_range(trace, &c->begin_ns, &end_ns);
-	open_file(c);
+	open_file(c, trace);
 	return err;
 }
 

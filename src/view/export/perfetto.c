@@ -7,7 +7,9 @@
  *   first	a clock snapshot: our nanoseconds since 1970 serve as boot time,
  *		which is what packets use unless they say otherwise, and as real
  *		time, so that the viewer can show the time of day. The system's
- *		name, by which the viewer reads task states
+ *		name, by which the viewer reads task states. How far machines'
+ *		clocks can be from one another, as the metadata that browsers
+ *		write: the viewer lists them, and the format has no other place
  *   tracks	a TrackDescriptor for each process, thread, CPU and counter
  *   spans	a TrackEvent SLICE_BEGIN and a SLICE_END on the thread's track
  *   others	a TrackEvent INSTANT; fields are debug annotations
@@ -19,10 +21,13 @@
  * first says that nothing was interned before, the others that they need it.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/port.h"
+#include "view/export/clocks.h"
 #include "view/export/export.h"
 #include "view/export/perfetto_packets.h"
 #include "view/export/strangers.h"
@@ -406,6 +411,35 @@ static int put_system(struct perfetto *p, const struct sonde_source *source)
 	return sonde_perfetto_end(&p->packets);
 }
 
+static int perfetto_tell_clock(void *ctx,
+			       const struct sonde_export_clock *clock)
+{
+	struct perfetto *p = ctx;
+	struct sonde_proto *packet = sonde_perfetto_begin(&p->packets);
+	char name[300];
+	char text[400];
+
+	(void)snprintf(name, sizeof(name), "clock of %.255s",
+		       *clock->host ? clock->host : "?");
+	if (clock->within_ns < 0)
+		(void)snprintf(text, sizeof(text),
+			       "put on %s's; how well isn't known", clock->on);
+	else
+		(void)snprintf(text, sizeof(text),
+			       "put on %s's, within %" PRId64 " ns of it%s",
+			       clock->on, clock->within_ns,
+			       clock->is_all ? "" :
+					       "; at some times that isn't "
+					       "known");
+	sonde_proto_open(packet, PACKET_CHROME);
+	sonde_proto_open(packet, CHROME_METADATA);
+	sonde_proto_text(packet, METADATA_NAME, name);
+	sonde_proto_text(packet, METADATA_TEXT, text);
+	sonde_proto_close(packet);
+	sonde_proto_close(packet);
+	return sonde_perfetto_end(&p->packets);
+}
+
 static void perfetto_put_clock(struct sonde_proto *packet, uint32_t id,
 			       int64_t time_ns)
 {
@@ -436,6 +470,8 @@ static int perfetto_put_head(struct perfetto *p,
 	err = sonde_perfetto_end(&p->packets);
 	if (err == 0 && sonde_trace_nr_sources(trace) > 0)
 		err = put_system(p, sonde_trace_source(trace, 0));
+	if (err == 0)
+		err = sonde_export_clocks(trace, perfetto_tell_clock, p);
 	return err != 0 ? err : put_counters(p);
 }
 

@@ -22,6 +22,7 @@
 
 enum packet_field {
 	PACKET_FTRACE = 1,
+	PACKET_CHROME = 5,
 	PACKET_CLOCKS = 6,
 	PACKET_TIME = 8,
 	PACKET_SEQUENCE = 10,
@@ -35,6 +36,13 @@ enum packet_field {
 };
 #define FLAG_CLEARED 1u
 #define FLAG_NEEDS   2u
+
+/* Of PACKET_CHROME. */
+enum chrome_field {
+	CHROME_METADATA = 2,
+	METADATA_NAME = 1,
+	METADATA_TEXT = 2,
+};
 
 enum event_field {
 	EVENT_ANNOTATION = 4,
