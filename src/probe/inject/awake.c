@@ -10,21 +10,44 @@
  *
  * It makes no system call once it runs, and its parent moves it: where it goes
  * to, it has no turn before the thread is stopped.
+ *
+ * Where others want the CPU it has no turn, not even to die: waiting for its end
+ * took seconds, and the servant that had been made meanwhile lost patience. So there
+ * is none where no CPU sleeps; and where that changes meanwhile it is taken to our
+ * own CPU, which is free while we wait, when all else is done.
  */
 #include "probe/inject/awake.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/time.h"
 
 #define AWAKE_MS  10u
 #define NS_PER_MS 1000000u
+#define END_NS    200000u /* what its end takes on a CPU of its own */
+
+bool sonde_inject_awake_helps(const char *loadavg, long nr_cpus)
+{
+	const char *at = loadavg;
+	uint64_t nr_running;
+
+	for (int i = 0; i < 3 && at; i++) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	if (!at || !sonde_number_take(&at, 10, UINT32_MAX, &nr_running))
+		return true;
+	return nr_running <= (uint64_t)nr_cpus;
+}
 
 pid_t sonde_inject_awake_begin(unsigned int cpu)
 {
@@ -54,11 +77,37 @@ pid_t sonde_inject_awake_begin(unsigned int cpu)
 	return pid > 0 ? pid : 0;
 }
 
+void sonde_inject_awake_stop(pid_t awake)
+{
+	if (awake > 0)
+		(void)kill(awake, SIGKILL); /* not waited for: it exists */
+}
+
+/* To where it has a turn while we sleep. Best effort. */
+static void bring_here(pid_t awake)
+{
+	const int ours = sched_getcpu();
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	if (ours >= 0)
+		CPU_SET((unsigned int)ours, &cpus);
+	(void)sched_setaffinity(awake, sizeof(cpus), &cpus);
+}
+
 void sonde_inject_awake_end(pid_t awake)
 {
+	const uint64_t until_ns = sonde_monotonic_ns() + END_NS;
+	pid_t got = 0;
+
 	if (awake <= 0)
 		return;
-	(void)kill(awake, SIGKILL);
+	sonde_inject_awake_stop(awake);
+	while (got == 0 && sonde_monotonic_ns() < until_ns)
+		got = waitpid(awake, NULL, WNOHANG);
+	if (got == awake)
+		return;
+	bring_here(awake);
 	while (waitpid(awake, NULL, 0) < 0 && errno == EINTR)
 		;
 }

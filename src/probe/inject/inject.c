@@ -71,6 +71,7 @@
 #include "probe/inject/quiet.h"
 #include "probe/inject/servant.h"
 #include "sys/proc.h"
+#include "sys/textfile.h"
 
 #define CHOOSE_TRIES    1000
 #define CHOOSE_PAUSE_NS 1000000L
@@ -693,10 +694,13 @@ static void stay_awake(struct borrowed *b)
 {
 	struct sonde_proc_stat now;
 	const int ours = sched_getcpu();
+	char load[128];
 
+	(void)sonde_textfile_read_line(load, sizeof(load), "/proc/loadavg");
 	b->stays_awake = ours >= 0 && sonde_proc_stat(b->tid, &now) == 0 &&
 			 now.cpu != (uint32_t)ours;
-	if (b->stays_awake)
+	if (b->stays_awake &&
+	    sonde_inject_awake_helps(load, sysconf(_SC_NPROCESSORS_ONLN)))
 		b->awake = sonde_inject_awake_begin(now.cpu);
 }
 
@@ -789,7 +793,7 @@ static int call_by_thread(struct borrowed *b, const struct stub *stub,
 		rc = stop_thread(b);
 		if (rc == 0)
 			rc = make_call(b, stub, call);
-		sonde_inject_awake_end(b->awake);
+		sonde_inject_awake_stop(b->awake);
 	}
 	return rc;
 }
@@ -804,6 +808,12 @@ static void clear_stub(struct borrowed *b)
 	(void)resume(b, PTRACE_DETACH, 0);
 }
 
+static void end_awake(struct borrowed *b)
+{
+	sonde_inject_awake_end(b->awake);
+	b->awake = 0;
+}
+
 static int call_by_ptrace(struct borrowed *b, struct sonde_remote_call *call)
 {
 	int rc = call_by_thread(b, &call_stub, call);
@@ -811,6 +821,7 @@ static int call_by_ptrace(struct borrowed *b, struct sonde_remote_call *call)
 	if (*b->written != 0)
 		clear_stub(b);
 	close_memory(b);
+	end_awake(b);
 	return rc;
 }
 
@@ -839,6 +850,7 @@ static int inject_by_ptrace(struct borrowed *b)
 	if (*b->written != 0 && (rc == 0 || !is_any_in_stub(b)))
 		clear_stub(b);
 	close_memory(b);
+	end_awake(b);
 	if (made == 0 && rc != 0 && *b->written == 0)
 		wait_for_servant(b, clone.result);
 	return rc;

@@ -63,12 +63,26 @@ static void a_cpu_that_is_not_there_has_none(void **state)
 	has_no_child();
 }
 
+static void it_helps_only_while_a_cpu_sleeps(void **state)
+{
+	(void)state;
+	assert_true(sonde_inject_awake_helps("0.00 0.01 0.05 1/123 4711", 2));
+	assert_true(sonde_inject_awake_helps("9.00 9.01 9.05 2/123 4711", 2));
+	assert_false(sonde_inject_awake_helps("0.00 0.01 0.05 3/123 4711", 2));
+	assert_false(sonde_inject_awake_helps("0.00 0.01 0.05 17/199 16", 2));
+	/* Nobody says. */
+	assert_true(sonde_inject_awake_helps("", 2));
+	assert_true(sonde_inject_awake_helps("1 2 3 x/4 5", 2));
+	assert_true(sonde_inject_awake_helps("1 2 3", 2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_idle_and_on_one_cpu),
 		cmocka_unit_test(it_ends_by_itself),
 		cmocka_unit_test(a_cpu_that_is_not_there_has_none),
+		cmocka_unit_test(it_helps_only_while_a_cpu_sleeps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
