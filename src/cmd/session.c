@@ -243,15 +243,55 @@ static void tell_chunk(const struct sonde_session_document *answer)
 
 /* `stop` and `destroy` tell what the session ended with, `rotate` the chunk,
  * `clear` nothing. */
-static int order(const struct sonde_command *command, int argc, char **argv,
-		 enum sonde_session_ask_what what)
+static int order_session(const struct sonde_rundir *home, const char *name,
+			 const struct words *words,
+			 enum sonde_session_ask_what what)
 {
 	const struct sonde_session_ask ask = { .what = what };
 	struct sonde_session_document *answer;
+	const char *text;
+	int rc = sonde_command_ask(home, name, &ask, &answer);
+
+	if (rc)
+		return rc;
+	text = sonde_session_document_text(answer, "text");
+	if (words->json)
+		(void)puts(sonde_session_document_line(answer));
+	else if (text && !words->quiet)
+		(void)fputs(text, stderr);
+	else if (what == SONDE_ASK_ROTATE && !words->quiet &&
+		 sonde_session_document_text(answer, "directory"))
+		tell_chunk(answer);
+	sonde_session_document_free(answer);
+	return 0;
+}
+
+/* A session without a recorder is forgotten by removing its file. */
+static bool forget_at_rest(const struct sonde_rundir *home, const char *name,
+			   const struct words *words)
+{
+	struct sonde_session_document *document;
+	bool at_rest;
+
+	if (sonde_command_look(home, name, &document))
+		return false;
+	at_rest = !sonde_session_is(document, "recording");
+	if (at_rest && words->json)
+		(void)puts(sonde_session_document_line(document));
+	sonde_session_document_free(document);
+	if (!at_rest)
+		return false;
+	sonde_session_remove_file(home, name);
+	sonde_rundir_clean(home);
+	return true;
+}
+
+static int order(const struct sonde_command *command, int argc, char **argv,
+		 enum sonde_session_ask_what what)
+{
 	struct sonde_rundir home;
 	struct words words;
 	const char *name;
-	const char *text;
 	int rc = read_session_options(command, argc, argv, &words);
 
 	if (rc >= 0)
@@ -259,20 +299,10 @@ static int order(const struct sonde_command *command, int argc, char **argv,
 	rc = sonde_command_session(command, argc, argv, &home, &name);
 	if (rc)
 		return rc;
-	rc = sonde_command_ask(&home, name, &ask, &answer);
+	if (what != SONDE_ASK_DESTROY || !forget_at_rest(&home, name, &words))
+		rc = order_session(&home, name, &words, what);
 	sonde_rundir_close(&home);
-	if (rc)
-		return rc;
-	text = sonde_session_document_text(answer, "text");
-	if (words.json)
-		(void)puts(sonde_session_document_line(answer));
-	else if (text && !words.quiet)
-		(void)fputs(text, stderr);
-	else if (what == SONDE_ASK_ROTATE && !words.quiet &&
-		 sonde_session_document_text(answer, "directory"))
-		tell_chunk(answer);
-	sonde_session_document_free(answer);
-	return 0;
+	return rc;
 }
 
 static int stop_session(int argc, char **argv)
@@ -283,46 +313,13 @@ static int stop_session(int argc, char **argv)
 			 order(&sonde_command_stop, argc, argv, SONDE_ASK_STOP);
 }
 
-/* A session without a recorder is forgotten by removing its file. */
-static bool forget_at_rest(const struct sonde_rundir *home, const char *name)
-{
-	struct sonde_session_document *document;
-	bool at_rest;
-
-	if (sonde_command_look(home, name, &document))
-		return false;
-	at_rest = !sonde_session_is(document, "recording");
-	sonde_session_document_free(document);
-	if (!at_rest)
-		return false;
-	sonde_session_remove_file(home, name);
-	sonde_rundir_clean(home);
-	return true;
-}
-
 static int destroy(int argc, char **argv)
 {
-	struct sonde_rundir home;
-	const char *name;
-	bool is_done;
 	int rc = sonde_command_everywhere(&sonde_command_destroy, argc, argv);
 
-	if (rc >= 0)
-		return rc;
-	/* Whatever else there is to say of the words is said below. */
-	if (argc == 2 && sonde_session_is_name(argv[1])) {
-		optind = 1;
-		rc = sonde_command_session(&sonde_command_destroy, argc, argv,
-					   &home, &name);
-		if (rc)
-			return rc;
-		is_done = forget_at_rest(&home, name);
-		sonde_rundir_close(&home);
-		if (is_done)
-			return 0;
-	}
-	optind = 0;
-	return order(&sonde_command_destroy, argc, argv, SONDE_ASK_DESTROY);
+	return rc >= 0 ? rc :
+			 order(&sonde_command_destroy, argc, argv,
+			       SONDE_ASK_DESTROY);
 }
 
 static int clear_rings(int argc, char **argv)

@@ -162,6 +162,27 @@ def any_number_of_short_children_is_recorded():
 
 
 @test
+def a_session_at_rest_is_forgotten_with_any_option():
+    p = Program(program())
+    with Home() as home:
+        for words in ["--json"], ["-q"], ["-q", "--json"]:
+            home.start("night", "-p", p.pid)
+            p.do("emit", 3)
+            home.ok("stop", "night")
+            done = home.ok("destroy", *words, "night")
+            shutil.rmtree(home.traces / "night")
+            check_equal(done.stderr, "", "said")
+            if "--json" in words:
+                said = json.loads(done.stdout)
+                check_equal((said["name"], said["state"],
+                             said["events"]["recorded"]),
+                            ("night", "stopped", 3), "told")
+            check("no session 'night'" in home.complaint("status", "night"),
+                  "it is there still")
+    p.end()
+
+
+@test
 def a_name_is_one_session():
     p = Program(program())
     with Home() as home:
