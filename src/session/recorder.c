@@ -442,11 +442,16 @@ static int lack_kernel(const struct sonde_recorder *r, int rc, const char *why,
 		&r->config->session->kernel;
 	bool is_lack = rc != -EINVAL && rc != -ENODATA && !kernel->nr_probes;
 	bool has_rest = is_lack && !kernel->until && !kernel->whole_machine;
+	bool samples_only = kernel->sample_hz && !kernel->rules->nr;
+	const char *lack = samples_only ? "no samples: " : "no kernel events: ";
+	const char *rest = samples_only ?
+				   "; without --sample the program's own "
+				   "events are recorded" :
+				   "; without -k the program's own are "
+				   "recorded";
 
-	(void)snprintf(
-		ready->kernel_text, sizeof(ready->kernel_text), "%s%s%s",
-		is_lack ? "no kernel events: " : "", why,
-		has_rest ? "; without -k the program's own are recorded" : "");
+	(void)snprintf(ready->kernel_text, sizeof(ready->kernel_text), "%s%s%s",
+		       is_lack ? lack : "", why, has_rest ? rest : "");
 	return rc;
 }
 

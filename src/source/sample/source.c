@@ -482,6 +482,11 @@ static int sample_fail(int rc, const struct sample *sample,
 			"kernel.perf_event_max_sample_rate a second are "
 			"possible",
 			sample->config.sample_hz);
+	if (rc == -EMFILE || rc == -ENFILE)
+		return sonde_source_fail(error, rc,
+					 "%s: it takes some descriptors for "
+					 "each CPU, more than ulimit -n allows",
+					 option);
 	return sonde_source_fail(error, rc, "%s: perf_event_open: %s", option,
 				 strerrordesc_np(-rc));
 }
@@ -641,13 +646,12 @@ static void sample_init_out(const struct sample *sample, struct sonde_out *out,
 static int sample_make_cpus(struct sample *sample)
 {
 	char list[4096];
-	uint32_t nr = 0;
+	int rc = sonde_textfile_read_line(list, sizeof(list),
+					  "/sys/devices/system/cpu/possible");
+	uint32_t nr = rc > 0 ? sonde_cpus_span(list, SAMPLE_CPUS_MAX) : 0;
 
-	if (sonde_textfile_read_line(list, sizeof(list),
-				     "/sys/devices/system/cpu/possible") > 0)
-		nr = sonde_cpus_span(list, SAMPLE_CPUS_MAX);
 	if (!nr)
-		return -ENODEV;
+		return rc < 0 ? rc : -ENODEV;
 	sample->cpus = calloc(nr, sizeof(*sample->cpus));
 	if (!sample->cpus)
 		return -ENOMEM;
