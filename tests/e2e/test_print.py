@@ -583,6 +583,16 @@ def expressions_are_columns():
 
 
 @test
+def a_field_alone_is_shown_as_in_the_payload():
+    text = lines(kinds(), "--fields", "e,e + 0,b[0],b[0] + 0",
+                 "-f", '$event == "kind:group"')
+    check_equal(text[0].split(), ["less", "-3", "0x1", "1"], "with a label")
+    check_equal(text[2].split()[:2], ["-1", "-1"], "without")
+    got = objects(kinds(), "--fields", "e", "-f", '$event == "kind:group"')
+    check_equal(got[0], {"e": -3}, "JSON: a number, as in filters")
+
+
+@test
 def a_wrong_column_is_named_and_pointed_at():
     done = run(SONDE, "print", "--fields", "time,nonsense", by_hand())
     check_equal(done.returncode, 2, "status")

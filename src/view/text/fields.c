@@ -935,6 +935,22 @@ static void put_value(const struct sonde_writer *writer,
 	}
 }
 
+void sonde_put_field(const struct sonde_writer *writer,
+		     const struct sonde_event *event,
+		     const struct sonde_value *value,
+		     struct sonde_buffer *buffer)
+{
+	const struct sonde_shape shape = {
+		.cls = value->cls,
+		.form = leaf_form(writer, value->cls),
+		.number = number_form(writer, value->cls),
+		.mask = number_mask(value->cls),
+	};
+
+	sonde_buffer_room(buffer, 80);
+	put_value(writer, &shape, event, value, buffer);
+}
+
 /* Where the walk is: in which group, and at which of its members. */
 struct level {
 	const struct sonde_shape *group;

@@ -95,6 +95,12 @@ void sonde_shape_put(const struct sonde_writer *writer,
 void sonde_put_quoted(const struct sonde_writer *writer, const char *text,
 		      size_t length, struct sonde_buffer *buffer);
 
+/* A number of a field's (sonde_event_value()), as the field shows it. */
+void sonde_put_field(const struct sonde_writer *writer,
+		     const struct sonde_event *event,
+		     const struct sonde_value *value,
+		     struct sonde_buffer *buffer);
+
 /* An event's stack as a JSON array of names; null: it has none. */
 void sonde_put_stack(const struct sonde_writer *writer,
 		     const struct sonde_event *event,

@@ -110,6 +110,37 @@ static int add(struct sonde_printer *printer, enum sonde_column_kind kind,
 	return 0;
 }
 
+/* The fields that are called so, where a number is not shown as one; NULL: there is
+ * none. */
+static const struct sonde_field *find_shown(struct sonde_printer *printer,
+					    const char *name, int *ret_error)
+{
+	size_t nr = sonde_trace_nr_event_classes(printer->trace);
+	struct sonde_field *fields = NULL;
+
+	*ret_error = 0;
+	if (printer->writer.style == SONDE_STYLE_JSON)
+		return NULL;
+	for (size_t i = 0; i < nr; i++) {
+		struct sonde_field field;
+
+		if (sonde_event_class_field(
+			    sonde_trace_event_class(printer->trace, i),
+			    SONDE_NR_SCOPES, name, &field) ||
+		    field.cls->kind > SONDE_KIND_BITS)
+			continue;
+		if (!fields)
+			fields = sonde_pool_get(&printer->pool, nr,
+						sizeof(*fields));
+		if (!fields) {
+			*ret_error = -ENOMEM;
+			return NULL;
+		}
+		fields[i] = field;
+	}
+	return fields;
+}
+
 static int columns_add_expression(struct sonde_printer *printer,
 				  const char *text, uint32_t at,
 				  struct sonde_trace_error *error)
@@ -124,6 +155,9 @@ static int columns_add_expression(struct sonde_printer *printer,
 	err = add(printer, SONDE_COLUMN_EXPRESSION, text, filter);
 	if (err)
 		sonde_filter_free(filter);
+	else
+		printer->columns[printer->nr_columns - 1].fields =
+			find_shown(printer, text, &err);
 	return err;
 }
 

@@ -237,14 +237,33 @@ static void put_scopes(struct sonde_print_part *part,
 		SONDE_PUT(buffer, "}");
 }
 
+/* A field alone is what it is in the payload: with its labels, in its base. */
+static bool put_shown(struct sonde_print_part *part,
+		      const struct sonde_print_column *column,
+		      const struct sonde_event *event)
+{
+	const struct sonde_field *field =
+		column->fields ? &column->fields[event->cls->info.index] : NULL;
+	struct sonde_value value;
+
+	if (!field || !field->owner ||
+	    sonde_event_value(event, field, &value) || !value.cls ||
+	    value.kind > SONDE_KIND_BITS)
+		return false;
+	sonde_put_field(&part->printer->writer, event, &value, &part->buffer);
+	return true;
+}
+
 static void put_expression(struct sonde_print_part *part,
-			   const struct sonde_filter *filter,
+			   const struct sonde_print_column *column,
 			   const struct sonde_event *event)
 {
 	struct sonde_buffer *buffer = &part->buffer;
 	struct sonde_value value;
 
-	if (sonde_filter_value(filter, event, &value)) {
+	if (put_shown(part, column, event))
+		return;
+	if (sonde_filter_value(column->filter, event, &value)) {
 		line_put_unknown(part, 1);
 		return;
 	}
@@ -355,7 +374,7 @@ static void put_column(struct sonde_print_part *part,
 		line_put_stack(part, event);
 		break;
 	case SONDE_COLUMN_EXPRESSION:
-		put_expression(part, column->filter, event);
+		put_expression(part, column, event);
 		break;
 	}
 }

@@ -49,6 +49,9 @@ struct sonde_print_column {
 	const char *lead; /* what goes before it; padded */
 	size_t lead_length;
 	struct sonde_filter *filter; /* of an EXPRESSION */
+	/* If that is no more than a field's name: the field of each class; one
+	 * without it has no owner. NULL: it is more. */
+	const struct sonde_field *fields;
 };
 
 struct sonde_print_class {
