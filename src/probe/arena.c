@@ -153,9 +153,13 @@ int sonde_probe_arena_open(struct sonde_probe_arena *arena,
 	if (!rc)
 		rc = show_arena(&made, process, &hide);
 	if (!rc) {
-		*ret_what = "being let in by the recorder";
 		rc = sonde_rendezvous(child->name, made.fd,
-				      (uint32_t)sonde_process_pid(process));
+				      (uint32_t)sonde_process_pid(process),
+				      SONDE_PROBE_RECORDER_NS);
+		*ret_what = rc == -ENOTCONN ?
+				    "no answer from the recorder, which may be "
+				    "stopped, or killed" :
+				    "being let in by the recorder";
 		/* If that fails, it goes with the process. */
 		(void)sonde_process_call(process, &hide, 1);
 	}

@@ -23,6 +23,10 @@
 #include "probe/inject/process.h"
 #include "session/child.h"
 
+/* How long the recorder may take to answer: it is the tool that waits, not the
+ * program; and the servant waits for the tool, SONDE_SERVANT_PATIENCE_MS. */
+#define SONDE_PROBE_RECORDER_NS 4000000000ull
+
 struct sonde_probe_arena {
 	int fd; /* -1: there is none */
 	unsigned char *here;

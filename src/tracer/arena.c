@@ -196,7 +196,9 @@ void sonde_start(void)
 			session = NULL;
 		/* Whatever fails: the program just isn't recorded. */
 		if (session)
-			(void)sonde_rendezvous(session, fd, sonde_self.pid);
+			(void)sonde_rendezvous(session, fd, sonde_self.pid,
+					       sonde_patience_ns(secure_getenv(
+						       SONDE_PATIENCE_ENV)));
 		settle(fd, session);
 		(void)move_high(fd); /* whoever attaches finds it there */
 		(void)close(fd);

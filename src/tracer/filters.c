@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -241,7 +242,9 @@ static int own_filters_ask(const uint32_t *index, uint32_t nr, uint32_t slot)
 	if (!sonde_calls_allowed())
 		return -EPERM;
 	memcpy(question.index, index, nr * sizeof(*index));
-	rc = sonde_rendezvous_ask(session_name, &question, &fd);
+	rc = sonde_rendezvous_ask(
+		session_name, &question,
+		sonde_patience_ns(secure_getenv(SONDE_PATIENCE_ENV)), &fd);
 	if (rc)
 		return rc;
 	rc = own_filters_map_file(fd);

@@ -83,7 +83,8 @@ static bool session_socket_await(const struct call *call)
 	return false;
 }
 
-static bool connect_to(const char *session, struct call *ret_call)
+static bool connect_to(const char *session, uint64_t patience_ns,
+		       struct call *ret_call)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	size_t n = strlen(session);
@@ -95,9 +96,7 @@ static bool connect_to(const char *session, struct call *ret_call)
 	ret_call->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (ret_call->fd < 0)
 		return false;
-	ret_call->end_ns =
-		now_ns() +
-		(int64_t)sonde_patience_ns(secure_getenv(SONDE_PATIENCE_ENV));
+	ret_call->end_ns = now_ns() + (int64_t)patience_ns;
 	if (session_socket_reach(ret_call, &address))
 		return true;
 	(void)close(ret_call->fd); /* nobody there */
@@ -155,12 +154,13 @@ static int take_answer(const struct call *call)
 		       -ENOTCONN;
 }
 
-int sonde_rendezvous(const char *session, int arena, uint32_t pid)
+int sonde_rendezvous(const char *session, int arena, uint32_t pid,
+		     uint64_t patience_ns)
 {
 	struct call call;
 	int rc = -ENOTCONN;
 
-	if (!connect_to(session, &call))
+	if (!connect_to(session, patience_ns, &call))
 		return rc;
 	if (is_ours(call.fd) && present(call.fd, arena, pid))
 		rc = take_answer(&call);
@@ -201,14 +201,15 @@ static int receive_filters(const struct call *call, int *ret_fd)
 }
 
 int sonde_rendezvous_ask(const char *session,
-			 const struct sonde_filters_ask *ask, int *ret_fd)
+			 const struct sonde_filters_ask *ask,
+			 uint64_t patience_ns, int *ret_fd)
 {
 	size_t size = offsetof(struct sonde_filters_ask, index) +
 		      ask->nr * sizeof(ask->index[0]);
 	struct call call;
 	int rc = -ENOTCONN;
 
-	if (!connect_to(session, &call))
+	if (!connect_to(session, patience_ns, &call))
 		return rc;
 	if (is_ours(call.fd) &&
 	    send(call.fd, ask, size, MSG_NOSIGNAL | MSG_DONTWAIT) ==

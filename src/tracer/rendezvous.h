@@ -7,8 +7,8 @@
  * then on whatever becomes of the program, and waits for the answer, so that the
  * rules are in place before its first event. The socket is closed then.
  *
- * All of that takes SONDE_PATIENCE_MS (ring/hello.h) at most, whatever the
- * recorder does: then the program runs on, unrecorded, and the recorder counts
+ * All of that takes the program SONDE_PATIENCE_MS (ring/hello.h) at most, whatever
+ * the recorder does: then the program runs on, unrecorded, and the recorder counts
  * it when it finds the connection given up.
  */
 #ifndef TRACER_RENDEZVOUS_H
@@ -22,14 +22,15 @@
 /*
  * `fd`, the arena of process `pid`, is borrowed. 0, or -errno: what the
  * recorder answered, or -ENOTCONN if it can't be asked, or doesn't answer in
- * time.
+ * time: a program has sonde_patience_ns(), a tool as long as it likes.
  */
-SONDE_HIDDEN int sonde_rendezvous(const char *session, int fd, uint32_t pid);
+SONDE_HIDDEN int sonde_rendezvous(const char *session, int fd, uint32_t pid,
+				  uint64_t patience_ns);
 
 /* Ask the session for conditions (ring/filters.h): 0 and the descriptor of the
  * file, or -errno. */
 SONDE_HIDDEN int sonde_rendezvous_ask(const char *session,
 				      const struct sonde_filters_ask *ask,
-				      int *ret_fd);
+				      uint64_t patience_ns, int *ret_fd);
 
 #endif /* TRACER_RENDEZVOUS_H */

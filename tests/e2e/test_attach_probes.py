@@ -910,19 +910,47 @@ def a_program_without_what_is_asked_for_is_left_alone():
     p.end()
 
 
-def held_back(p, *command):
+def held_back(p, *command, before=None, **more):
     """Starts a command that puts probes into the process, and lets it do so after
-    hundreds of its attempts. The command, and when it might begin."""
+    hundreds of its attempts, and `before`. The command, and when it might begin."""
     with open(f"/proc/{p.pid}/mem", "rb") as memory:
         fcntl.flock(memory, fcntl.LOCK_EX)
         r = subprocess.Popen([SONDE, *map(str, command)], text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             **more)
         path = pathlib.Path(f"/proc/{r.pid}/status")
         while r.poll() is None and int(re.search(
                 r"^voluntary_ctxt_switches:\s(\d+)", path.read_text(),
                 re.M)[1]) < 300:
             time.sleep(0.001)
+        if before:
+            before(r)
         return r, time.monotonic_ns()
+
+
+@test
+def a_recorder_that_is_slow_is_waited_for():
+    """The program is not what waits: its patience is not the tool's."""
+    p = Plain()
+    recorders = []
+
+    def stop_recorder(front):
+        path = f"/proc/{front.pid}/task/{front.pid}/children"
+        recorders.extend(map(int, pathlib.Path(path).read_text().split()))
+        os.kill(recorders[0], signal.SIGSTOP)
+
+    r, _ = held_back(p, "count", "-p", p.pid, "--malloc", "--duration", "1ms",
+                     before=stop_recorder,
+                     env={**os.environ, "SONDE_WAIT_MS": "1"})
+    call = pathlib.Path(f"/proc/{r.pid}/syscall")
+    until(lambda: r.poll() is not None or
+          children_named(p.pid, "sonde-servant") and
+          call.read_text().startswith("7 "))  # poll(): it waits for an answer
+    os.kill(recorders[0], signal.SIGCONT)
+    err = r.communicate(timeout=TIMEOUT)[1]
+    check_equal(r.returncode, 0, err)
+    check("recording" not in err and "counting 1 process" in err, err)
+    p.end()
 
 
 def recorded_ns(command, out, err):

@@ -537,7 +537,7 @@ def without_samples_the_program_is_not_started():
               f"{nr}: {done.stderr}")
         late += "it takes some descriptors for each CPU" in done.stderr
     check(late, "samples were never what failed")
-    check((place / "ran").exists() and "0 events" not in done.stderr,
+    check((place / "ran").exists() and " 0 events" not in done.stderr,
           f"{nr}: {done.stderr}")
 
 

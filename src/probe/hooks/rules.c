@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "expr/program.h"
+#include "probe/arena.h"
 #include "ring/filters.h"
 #include "ring/hello.h"
 #include "ring/layout.h"
@@ -134,7 +135,8 @@ int sonde_hooks_rules_learn(const struct sonde_probe_arena *arena,
 
 		for (ask.nr = 0; ask.nr < SONDE_FILTERS_ASK && i < nr; i++)
 			ask.index[ask.nr++] = i;
-		rc = sonde_rendezvous_ask(child->name, &ask, &fd);
+		rc = sonde_rendezvous_ask(child->name, &ask,
+					  SONDE_PROBE_RECORDER_NS, &fd);
 		if (!rc)
 			rc = learn_file(&l, fd);
 		if (fd >= 0)
