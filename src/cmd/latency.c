@@ -22,6 +22,7 @@
 #define PRIORITY_DEFAULT 80u
 #define PRIORITY_MAX     99u
 #define RATE_MAX         1000000000u
+#define BURST_MAX        1000u
 #define REPEATS_MAX      1000u
 
 static const char usage[] =
@@ -59,6 +60,8 @@ static const struct sonde_option options[] = {
 	  "takes longer than --threshold" },
 	{ "rate", 0, "N", NULL, TO(rate),
 	  "so many latency:tick a second, not one in each turn" },
+	{ "burst", 0, "N", NULL, TO(burst),
+	  "up to N of those that are due in one turn (default: 1)" },
 	{ .help = "Why it was longer" },
 	{ "kernel", 'k', "RULES", SONDE_VALUE_KERNEL, TO(kernel),
 	  "record these events of the kernel meanwhile, and explain what takes "
@@ -188,8 +191,8 @@ static int latency_fits(const struct latency_words *words, size_t kind)
 		const char *what;
 	} wrong[] = {
 		{ is_rate && (words->interval || words->rate || words->event ||
-			      words->threshold || words->warm_up ||
-			      words->svg || words->kernel),
+			      words->burst || words->threshold ||
+			      words->warm_up || words->svg || words->kernel),
 		  "goes with --cpu, --duration, --priority, --repeats, --quick, "
 		  "--time-limit and --json" },
 		{ !is_rate &&
@@ -199,6 +202,8 @@ static int latency_fits(const struct latency_words *words, size_t kind)
 		  "--interval is for timer, wakeup and signal" },
 		{ !is_loop && words->rate, "--rate is for loop" },
 		{ words->rate && !words->event, "--rate goes with --event" },
+		{ words->burst && (!is_loop || !words->event),
+		  "--burst goes with loop and --event" },
 		{ !is_loop && words->event && !words->threshold,
 		  "--event goes with --threshold there" },
 		{ words->kernel && !words->threshold,
@@ -221,6 +226,7 @@ static int latency_configure(const struct latency_words *words,
 			     struct sonde_latency_config *config)
 {
 	uint64_t priority = PRIORITY_DEFAULT;
+	uint64_t burst = 1;
 	int status = latency_cpus(words->cpus, config);
 
 	if (!status)
@@ -241,7 +247,11 @@ static int latency_configure(const struct latency_words *words,
 	if (!status)
 		status = latency_number("--rate", words->rate, 0, RATE_MAX,
 					&config->rate);
+	if (!status)
+		status = latency_number("--burst", words->burst, 1, BURST_MAX,
+					&burst);
 	config->priority = (uint32_t)priority;
+	config->burst = (uint32_t)burst;
 	return status;
 }
 

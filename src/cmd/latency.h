@@ -10,7 +10,8 @@
 /* As they were given; NULL: not. */
 struct latency_words {
 	const char *cpus, *duration, *warm_up, *interval, *priority;
-	const char *threshold, *rate, *svg, *repeats, *time_limit, *kernel;
+	const char *threshold, *rate, *burst, *svg, *repeats, *time_limit;
+	const char *kernel;
 	bool event, json, quick;
 };
 

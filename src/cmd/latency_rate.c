@@ -27,8 +27,8 @@
 
 /* Behind the program's name: what never changes, then what has room in the
  * finder, the rate last. */
-static char rate_fixed[][16] = { "latency", "loop", "--event", "--json",
-				 "--warm-up=0us" };
+static char rate_fixed[][16] = { "latency",    "loop",   "--event",
+				 "--burst=64", "--json", "--warm-up=0us" };
 
 #define RATE_WORD (SONDE_ARRAY_SIZE(rate_fixed) + 4)
 
@@ -193,6 +193,10 @@ static void rate_answer(const struct rate_finder *finder,
 		report, "risk",
 		"Runs that lose something, at most (95 % confidence)",
 		SONDE_CELL_PERCENT, 0, sonde_latency_risk(best->runs), NULL);
+	sonde_report_value(report, "clock",
+			   "The clock alone can be read, on one CPU",
+			   SONDE_CELL_RATE, 0, sonde_latency_clock_rate(),
+			   NULL);
 	if (finder->gave_way)
 		sonde_report_value(report, "gave_way", "What gave way first",
 				   SONDE_CELL_TEXT, 0, 0, finder->gave_way);
@@ -207,8 +211,10 @@ static void rate_answer(const struct rate_finder *finder,
 				  "Events are lost at %d a second already.",
 				  FLOOR_RATE);
 	else if (best->asked <= 0)
-		sonde_report_note(report, "The loop can't make more of them: "
-					  "each turn has an event.");
+		sonde_report_note(report,
+				  "This is as many as the loop makes, and no "
+				  "limit of the recording: each event takes "
+				  "a reading of the clock.");
 }
 
 static int rate_show(const struct rate_finder *finder, bool json)

@@ -41,6 +41,7 @@ struct sonde_latency_config {
 	/* Called in the loop, so often a second (0: in each turn); NULL. */
 	void (*tick)(uint64_t nr);
 	uint64_t rate;
+	uint32_t burst; /* so many of those due in a turn, at most; 0: 1 */
 	/* Called after what was longer than over_ns; NULL. */
 	void (*over)(uint64_t ns);
 };
@@ -71,6 +72,10 @@ void sonde_latency_result_fini(struct sonde_latency_result *result);
 
 /* The CPUs that this process may run on, in order; how many. */
 uint32_t sonde_latency_own_cpus(uint32_t cpus[SONDE_LATENCY_CPUS]);
+
+/* How often a second the counter can be read by who does nothing else: what reads it
+ * once can't be more often. Takes some milliseconds. */
+double sonde_latency_clock_rate(void);
 
 bool sonde_latency_has_cpu(const struct sonde_latency_config *config,
 			   uint32_t cpu);

@@ -101,6 +101,20 @@ def its_events_are_those_it_counts():
 
 
 @test
+def a_burst_is_so_many_events_in_a_turn():
+    for nr in (1, 5):
+        report = measure("loop", "--event", "--burst", nr, "--duration", "2ms")
+        row, = report["cpus"]
+        check_equal(row["ticks"], nr * row["count"], "events and turns")
+    # No more than are due: of 1,000 a second one each millisecond, and the first
+    report = measure("loop", "--event", "--burst", "1000", "--rate", "1000",
+                     "--duration", "20ms", "--warm-up", "0")
+    row, = report["cpus"]
+    passed_ms = row["mean_ns"] * row["count"] / 1e6
+    check(1 <= row["ticks"] <= passed_ms + 1.001, f"{row}")
+
+
+@test
 def the_recorder_stays_on_its_cpus_and_the_program_does_not():
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
@@ -231,6 +245,7 @@ def the_highest_rate_is_one_that_was_held():
     for row in rows:
         check(held(row, 2) or row["lost"] and row["gave_way"], f"{row}")
         check(row["reached_per_s"] > 0, f"{row}")
+    check(report["clock_per_s"] > 0, "how often the clock can be read")
     best = [row["reached_per_s"] for row in rows if held(row, 2)]
     check_equal(report.get("highest_per_s"), max(best, default=None), f"{rows}")
     check_equal(report["runs"], 2 if best else 0, "runs at it")
