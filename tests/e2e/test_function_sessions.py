@@ -215,10 +215,12 @@ def threads_that_call_them_meanwhile_run_on_as_they_were():
         check_equal(set(counts) - {"leaf", "twice", "later"}, set(), "names")
         check(min(counts.get(name, 0)
                   for name in ("leaf", "twice", "later")) > 0, counts)
-        # What a thread was in when that was put in, or taken out.
+        # What a thread was in when that was put in, or taken out: each function
+        # at its own time. The start puts in 1 and each round 3.
         if not ended["summary"]["events_lost"]:
             unpaired = sum(report[key] for key in ("left", "open", "unbegun"))
-            check(unpaired <= 4 * 13, f"{unpaired} calls are not paired")
+            put_in = 1 + 4 * 3
+            check(unpaired <= 4 * 2 * put_in, f"{unpaired} calls are not paired")
     p.end()
 
 
