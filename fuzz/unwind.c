@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.c - fuzz session/unwind_parse.h: any bytes as a file's .eh_frame.
+ * unwind.c - fuzz source/unwind/parse.h: any bytes as a file's .eh_frame.
  *
  * Input: the code's address and size, and the section's address, 4 bytes each;
  * then the section.
  */
-#include "session/unwind_parse.h"
+#include "source/unwind/parse.h"
 
 #include <errno.h>
 
@@ -14,8 +14,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	uint32_t numbers[3];
-	struct sonde_unwind_section section = { 0 };
-	struct sonde_unwind_rows rows;
+	struct sonde_source_unwind_section section = { 0 };
+	struct sonde_source_unwind_rows rows;
 
 	if (size < sizeof(numbers))
 		return 0;
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	section.address = numbers[2];
 	section.code_begin = numbers[0];
 	section.code_end = (uint64_t)numbers[0] + numbers[1];
-	FUZZ_CHECK(!sonde_unwind_parse(&section, &rows));
+	FUZZ_CHECK(!sonde_source_unwind_parse(&section, &rows));
 	for (uint32_t i = 0; i < rows.nr; i++) {
 		FUZZ_CHECK(rows.rows[i].pc < numbers[1]);
 		FUZZ_CHECK(!i || rows.rows[i].pc > rows.rows[i - 1].pc);

@@ -18,22 +18,18 @@
 #include "base/grow.h"
 #include "base/port.h"
 #include "base/time.h"
-#include "session/unwind_parse.h"
 #include "source/statedump/buildid.h"
-#include "types/elf.h"
+#include "source/unwind/file.h"
 
-#define RANGES_MAX    1024u
-#define TABLES_MAX    4096u
-#define SECTIONS_MAX  4096u
-#define NAMES_MAX     (1u << 20)
-#define SECTION_BYTES (64u << 20)
-#define QUICK_BYTES   (4 << 20) /* such a file's table takes 20 ms at most */
+#define RANGES_MAX  1024u
+#define TABLES_MAX  4096u
+#define QUICK_BYTES (4 << 20) /* such a file's table takes 20 ms at most */
 
 /* A mapping of a file, of which the table is. */
 struct table {
 	uint64_t dev, ino, offset, bytes;
 	int64_t changed_ns; /* the file, last */
-	struct sonde_unwind_rows rows;
+	struct sonde_source_unwind_rows rows;
 };
 
 struct sonde_unwind {
@@ -61,98 +57,15 @@ void sonde_unwind_free(struct sonde_unwind *unwind)
 
 /* ---- a file's ---- */
 
-struct file {
-	int fd;
-	struct sonde_elf_table table;
-	uint8_t *sections;
-	char *names;
-};
-
-/* For free(); NULL: it can't be had. */
-static void *read_part(int fd, uint64_t offset, uint64_t size, uint64_t most)
-{
-	void *bytes = size && size <= most ? malloc(size) : NULL;
-
-	if (bytes && pread(fd, bytes, size, (off_t)offset) == (ssize_t)size)
-		return bytes;
-	free(bytes);
-	return NULL;
-}
-
-static bool unwind_read_table(struct file *file, uint64_t size)
-{
-	uint8_t bytes[SONDE_ELF_HEAD_BYTES] = { 0 };
-	struct sonde_elf_head head = { 0 };
-	struct sonde_elf_section names;
-
-	if (pread(file->fd, bytes, sizeof(bytes), 0) != sizeof(bytes) ||
-	    sonde_elf_check_head(bytes, size, &head))
-		return false;
-	file->sections =
-		read_part(file->fd, head.sections_off,
-			  (uint64_t)head.nr_sections * SONDE_ELF_SECTION_BYTES,
-			  SECTIONS_MAX * SONDE_ELF_SECTION_BYTES);
-	if (!file->sections)
-		return false;
-	file->table = (struct sonde_elf_table){ .sections = file->sections,
-						.nr = head.nr_sections,
-						.file_size = size };
-	names = sonde_elf_section(&file->table, head.names_index);
-	if (names.in_file)
-		file->names = read_part(file->fd, names.offset, names.size,
-					NAMES_MAX);
-	file->table.names = file->names;
-	file->table.names_size = names.size;
-	return file->names;
-}
-
-/* The section with the rules, and which addresses the mapping is about. */
-static bool find_sections(const struct file *file,
-			  const struct sonde_statedump_mapping *mapping,
-			  struct sonde_elf_section *ret_frames,
-			  uint64_t *ret_begin)
-{
-	uint64_t end = mapping->offset + (mapping->end - mapping->begin);
-	bool has_frames = false;
-	bool has_code = false;
-
-	for (uint32_t i = 0; i < file->table.nr; i++) {
-		struct sonde_elf_section section =
-			sonde_elf_section(&file->table, i);
-
-		if (!section.in_file || !section.size)
-			continue;
-		if (!strcmp(section.name, ".eh_frame")) {
-			*ret_frames = section;
-			has_frames = true;
-		} else if (section.is_code && !has_code &&
-			   section.offset >= mapping->offset &&
-			   section.offset < end) {
-			*ret_begin = section.address - section.offset +
-				     mapping->offset;
-			has_code = true;
-		}
-	}
-	return has_frames && has_code;
-}
-
-static void read_rows(struct file *file,
+static void read_rows(int fd, uint64_t size,
 		      const struct sonde_statedump_mapping *mapping,
-		      struct sonde_unwind_rows *rows)
+		      struct sonde_source_unwind_rows *rows)
 {
-	struct sonde_elf_section frames = { 0 };
-	struct sonde_unwind_section section = { 0 };
-	uint8_t *bytes;
+	struct sonde_source_unwind_section section;
+	uint8_t *bytes = sonde_source_unwind_read(fd, size, mapping, &section);
 
-	if (!find_sections(file, mapping, &frames, &section.code_begin))
-		return;
-	bytes = read_part(file->fd, frames.offset, frames.size, SECTION_BYTES);
-	section.bytes = bytes;
-	section.size = frames.size;
-	section.address = frames.address;
-	section.code_end = section.code_begin + (mapping->end - mapping->begin);
 	if (bytes && section.code_end > section.code_begin)
-		(void)sonde_unwind_parse(&section, rows);
+		(void)sonde_source_unwind_parse(&section, rows);
 	free(bytes);
 }
 
@@ -171,8 +84,8 @@ static struct table *find_table(const struct sonde_unwind *unwind,
 	return NULL;
 }
 
-static const struct sonde_unwind_rows *
-keep_table(struct sonde_unwind *unwind, struct file *file,
+static const struct sonde_source_unwind_rows *
+keep_table(struct sonde_unwind *unwind, int fd,
 	   const struct sonde_statedump_mapping *mapping, struct table *table,
 	   uint64_t size, bool *is_all)
 {
@@ -187,21 +100,18 @@ keep_table(struct sonde_unwind *unwind, struct file *file,
 	if (unwind->nr == TABLES_MAX ||
 	    SONDE_GROW(unwind->tables, unwind->nr, unwind->capacity))
 		return NULL;
-	if (unwind_read_table(file, size))
-		read_rows(file, mapping, &table->rows);
-	free(file->sections);
-	free(file->names);
+	read_rows(fd, size, mapping, &table->rows);
 	unwind->tables[unwind->nr] = *table;
 	return &unwind->tables[unwind->nr++].rows;
 }
 
 /* NULL: there are none. */
-static const struct sonde_unwind_rows *
+static const struct sonde_source_unwind_rows *
 rows_of(struct sonde_unwind *unwind,
 	const struct sonde_statedump_mapping *mapping, bool *is_all)
 {
-	struct file file = { .fd = sonde_build_id_open(mapping) };
-	const struct sonde_unwind_rows *rows = NULL;
+	int fd = sonde_build_id_open(mapping);
+	const struct sonde_source_unwind_rows *rows = NULL;
 	struct table table = {
 		.dev = mapping->dev,
 		.ino = mapping->ino,
@@ -210,22 +120,22 @@ rows_of(struct sonde_unwind *unwind,
 	};
 	struct stat st;
 
-	if (file.fd < 0)
+	if (fd < 0)
 		return NULL;
 	unwind->is_late =
 		sonde_time_ns(CLOCK_THREAD_CPUTIME_ID) - unwind->begin_cpu_ns >
 			unwind->budget.cpu_ns ||
 		sonde_monotonic_ns() - unwind->begin_wall_ns >
 			unwind->budget.wall_ns;
-	if (!fstat(file.fd, &st) && table.bytes <= UINT32_MAX) {
+	if (!fstat(fd, &st) && table.bytes <= UINT32_MAX) {
 		table.changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
 				   st.st_mtim.tv_nsec;
 		unwind->is_late |=
 			unwind->is_awaited && st.st_size > QUICK_BYTES;
-		rows = keep_table(unwind, &file, mapping, &table,
+		rows = keep_table(unwind, fd, mapping, &table,
 				  (uint64_t)st.st_size, is_all);
 	}
-	(void)close(file.fd); /* it was only read */
+	(void)close(fd); /* it was only read */
 	return rows && rows->nr ? rows : NULL;
 }
 
@@ -253,7 +163,7 @@ static uint64_t put_in_room(struct sonde_unwind_room *room, const void *data,
 
 /* The same of a file's rows, which may be there. */
 static uint64_t place_rows(struct sonde_unwind_room *room,
-			   const struct sonde_unwind_rows *rows)
+			   const struct sonde_source_unwind_rows *rows)
 {
 	uint64_t at;
 
@@ -270,7 +180,7 @@ static uint64_t place_rows(struct sonde_unwind_room *room,
 
 static void put_range(struct publishing *to,
 		      const struct sonde_statedump_mapping *mapping,
-		      const struct sonde_unwind_rows *rows)
+		      const struct sonde_source_unwind_rows *rows)
 {
 	uint64_t at;
 
@@ -367,7 +277,7 @@ void sonde_unwind_publish(struct sonde_unwind *unwind,
 	unwind->begin_cpu_ns = sonde_time_ns(CLOCK_THREAD_CPUTIME_ID);
 	unwind->begin_wall_ns = sonde_monotonic_ns();
 	for (size_t i = 0; i < nr; i++) {
-		const struct sonde_unwind_rows *rows =
+		const struct sonde_source_unwind_rows *rows =
 			rows_of(unwind, &code[i], &is_all);
 
 		if (rows)

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * unwind_parse.c - .eh_frame as rows (unwind_parse.h): entries one after the
+ * parse.c - .eh_frame as rows (parse.h): entries one after the
  * other, each of which runs its CIE's instructions and its own. A state is what
  * a row says; a row is written where it changes, and where an entry ends.
  */
-#include "session/unwind_parse.h"
+#include "source/unwind/parse.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -51,8 +51,8 @@ struct state {
 };
 
 struct parse {
-	const struct sonde_unwind_section *section;
-	struct sonde_unwind_rows *rows;
+	const struct sonde_source_unwind_section *section;
+	struct sonde_source_unwind_rows *rows;
 	uint32_t room;
 	uint64_t pc; /* of the entry that is run */
 	struct state state, initial;
@@ -145,7 +145,7 @@ static uint64_t take_form(struct reader *from, uint8_t encoding)
 static uint64_t take_encoded(const struct parse *parse, struct reader *from,
 			     uint8_t encoding)
 {
-	const struct sonde_unwind_section *section = parse->section;
+	const struct sonde_source_unwind_section *section = parse->section;
 	uint64_t place =
 		section->address + (uint64_t)(from->at - section->bytes);
 	uint64_t value = take_form(from, encoding);
@@ -180,8 +180,8 @@ static uint32_t unwind_rule(const struct state *state)
 
 static int unwind_add_row(struct parse *parse, uint64_t pc, uint32_t rule)
 {
-	const struct sonde_unwind_section *section = parse->section;
-	struct sonde_unwind_rows *to = parse->rows;
+	const struct sonde_source_unwind_section *section = parse->section;
+	struct sonde_source_unwind_rows *to = parse->rows;
 
 	if (pc < section->code_begin || pc >= section->code_end)
 		return 0;
@@ -521,7 +521,7 @@ static bool next_entry(struct reader *all, struct reader *entry)
 static bool find_common(struct parse *parse, const uint8_t *at, uint64_t back,
 			struct common *common)
 {
-	const struct sonde_unwind_section *section = parse->section;
+	const struct sonde_source_unwind_section *section = parse->section;
 	struct reader all = { .end = section->bytes + section->size };
 	struct reader entry;
 
@@ -574,7 +574,7 @@ static int by_pc(const void *a, const void *b)
 }
 
 /* One row an address, and none that says what the one before does. */
-static void tidy(struct sonde_unwind_rows *rows)
+static void tidy(struct sonde_source_unwind_rows *rows)
 {
 	uint32_t nr = 0;
 
@@ -591,8 +591,8 @@ static void tidy(struct sonde_unwind_rows *rows)
 	rows->nr = nr;
 }
 
-int sonde_unwind_parse(const struct sonde_unwind_section *section,
-		       struct sonde_unwind_rows *ret_rows)
+int sonde_source_unwind_parse(const struct sonde_source_unwind_section *section,
+			      struct sonde_source_unwind_rows *ret_rows)
 {
 	struct parse parse = { .section = section, .rows = ret_rows };
 	struct reader all = { .at = section->bytes,
@@ -601,7 +601,7 @@ int sonde_unwind_parse(const struct sonde_unwind_section *section,
 	struct common common;
 	int rc = 0;
 
-	*ret_rows = (struct sonde_unwind_rows){ 0 };
+	*ret_rows = (struct sonde_source_unwind_rows){ 0 };
 	while (!rc && next_entry(&all, &entry)) {
 		const uint8_t *at = entry.at;
 		uint64_t back = take_bytes(&entry, 4);
@@ -611,7 +611,7 @@ int sonde_unwind_parse(const struct sonde_unwind_section *section,
 	}
 	if (rc) {
 		free(ret_rows->rows);
-		*ret_rows = (struct sonde_unwind_rows){ 0 };
+		*ret_rows = (struct sonde_source_unwind_rows){ 0 };
 		return rc;
 	}
 	tidy(ret_rows);

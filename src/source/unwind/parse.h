@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * unwind_parse.h - a file's .eh_frame as rows of ring/stacks.h.
+ * parse.h - a file's .eh_frame as rows of ring/stacks.h.
  *
  * Bytes in, rows out; nothing in them is believed. What a row can't say becomes
  * SONDE_UNWIND_NONE: expressions, a CFA from another register than the stack's
@@ -10,21 +10,21 @@
  *
  * Cost: one pass and a sort; 8 bytes a row, some three rows a function.
  */
-#ifndef SESSION_UNWIND_PARSE_H
-#define SESSION_UNWIND_PARSE_H
+#ifndef SOURCE_UNWIND_PARSE_H
+#define SOURCE_UNWIND_PARSE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ring/stacks.h"
 
-struct sonde_unwind_rows {
+struct sonde_source_unwind_rows {
 	struct sonde_stacks_row *rows; /* ordered by pc; for free() */
 	uint32_t nr;
 };
 
 /* Where the section is, and which code is wanted, as the file's addresses. */
-struct sonde_unwind_section {
+struct sonde_source_unwind_section {
 	const uint8_t *bytes;
 	size_t size;
 	uint64_t address;
@@ -33,7 +33,7 @@ struct sonde_unwind_section {
 
 /* Rows' addresses are from code_begin. What is damaged ends it: what came before
  * counts. -ENOMEM. */
-int sonde_unwind_parse(const struct sonde_unwind_section *section,
-		       struct sonde_unwind_rows *ret_rows);
+int sonde_source_unwind_parse(const struct sonde_source_unwind_section *section,
+			      struct sonde_source_unwind_rows *ret_rows);
 
-#endif /* SESSION_UNWIND_PARSE_H */
+#endif /* SOURCE_UNWIND_PARSE_H */
