@@ -1,35 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.c - a thread walks its own stack (stacks.h).
+ * walk.c - a thread walks its own stack (stacks.h): where that ends, and the rules
+ * of its process's tables (walk.h has the steps).
  *
- * A position is where a frame goes on: address, stack pointer, frame pointer. A
- * step finds the caller's, by the rule of a table or by the frame pointer, and
- * is made only if the stack pointer gets nearer to the stack's top. Invariant:
- * what is read lies in [stack pointer, top). Cost: a step by a frame pointer
- * two loads, by a rule that is cached one more, else two binary searches.
+ * Cost: a step by a frame pointer two loads, by a rule that is cached one more,
+ * else two binary searches.
  */
+#include "ring/walk.h"
+
 #include "ring/stacks_cache.h"
-
-/* No word is there, nor is it in a register. */
-#define NO_PLACE     1u
-
-#define NO_SANITIZER __attribute__((no_sanitize("address", "undefined")))
-
-struct position {
-	uint64_t pc, sp, fp;
-	uint64_t top;
-	bool is_exact;
-	uint64_t fp_at; /* where fp was read; 0: in the register */
-	uint64_t begin; /* the stack pointer's first */
-	struct sonde_stacks_trail *trail; /* NULL: none is kept */
-};
-
-static uint64_t walk_stack_word(uint64_t address) NO_SANITIZER;
-static uint64_t walk_stack_word(uint64_t address)
-{
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
-	return *(const uint64_t *)(uintptr_t)address;
-}
 
 /* ---- how far the stack goes ---- */
 
@@ -58,8 +37,8 @@ static uint64_t walk_thread_pointer(void)
 
 static bool is_block(uint64_t pointer, uint32_t offset, uint64_t sp)
 {
-	uint64_t begin = walk_stack_word(pointer + offset);
-	uint64_t size = walk_stack_word(pointer + offset + 8);
+	uint64_t begin = sonde_stacks_word(pointer + offset);
+	uint64_t size = sonde_stacks_word(pointer + offset + 8);
 	uint64_t end = begin + size;
 
 	return begin >= BLOCK_LEAST && size <= BLOCK_MAX && begin <= sp &&
@@ -70,8 +49,8 @@ static bool is_block(uint64_t pointer, uint32_t offset, uint64_t sp)
  * numbers in the fourth, where musl has a pointer to a thread. */
 static bool is_glibc(uint64_t pointer)
 {
-	return walk_stack_word(pointer + 16) == pointer &&
-	       !(walk_stack_word(pointer + 24) & ~UINT64_C(0x100000001));
+	return sonde_stacks_word(pointer + 16) == pointer &&
+	       !(sonde_stacks_word(pointer + 24) & ~UINT64_C(0x100000001));
 }
 
 static uint64_t thread_top(struct sonde_stacks *stacks, uint64_t sp)
@@ -111,54 +90,6 @@ uint64_t sonde_stacks_top(struct sonde_stacks *stacks, uint64_t sp)
 	if (sp < main_top && main_top - sp < SONDE_STACKS_MAIN_SPAN)
 		return main_top;
 	return thread_top(stacks, sp);
-}
-
-static void leave_trail(const struct position *at, uint64_t address,
-			uint64_t word)
-{
-	struct sonde_stacks_trail *trail = at->trail;
-	uint64_t words = (address - at->begin) / 8;
-
-	if (trail->nr < SONDE_STACKS_WORDS && words <= SONDE_STACKS_AT_MAX) {
-		trail->at[trail->nr] = (uint16_t)words;
-		trail->words[trail->nr++] = word;
-	} else {
-		trail->nr = SONDE_STACKS_WORDS + 1;
-	}
-}
-
-/* False: it is not on the stack. */
-static bool load_word(const struct position *at, uint64_t address,
-		      uint64_t *ret_word)
-{
-	if (address < at->sp || address >= at->top || at->top - address < 8 ||
-	    address & 7)
-		return false;
-	*ret_word = walk_stack_word(address);
-	return true;
-}
-
-/* The same, of what the walk's result depends on. */
-static bool load_needed(const struct position *at, uint64_t address,
-			uint64_t *ret_word)
-{
-	if (!load_word(at, address, ret_word))
-		return false;
-	if (at->trail)
-		leave_trail(at, address, *ret_word);
-	return true;
-}
-
-/* Most frame pointers are any number, and nothing depends on them. */
-static uint64_t needed_fp(const struct position *at)
-{
-	if (!at->trail)
-		return at->fp;
-	if (!at->fp_at)
-		at->trail->needs_fp = true;
-	else if (at->fp_at != NO_PLACE)
-		leave_trail(at, at->fp_at, at->fp);
-	return at->fp;
 }
 
 /* ---- rules ---- */
@@ -258,9 +189,10 @@ static bool walk_look_up(const struct sonde_stacks *stacks, uint64_t pc,
 	return true;
 }
 
-static bool walk_rule(struct sonde_stacks *stacks, const struct position *at,
+static bool walk_rule(void *ctx, const struct sonde_stacks_position *at,
 		      uint32_t *ret_rule)
 {
+	struct sonde_stacks *stacks = ctx;
 	uint64_t *word = sonde_stacks_cached(stacks, at->pc);
 	uint64_t known = sonde_load_relaxed(word);
 	uint32_t small;
@@ -279,129 +211,19 @@ static bool walk_rule(struct sonde_stacks *stacks, const struct position *at,
 	return true;
 }
 
-/* ---- steps ---- */
-
-static enum sonde_stacks_end step_by_pointer(struct position *at)
+static bool walk_is_code(void *ctx, uint64_t address)
 {
-	uint64_t fp = needed_fp(at);
-	uint64_t next;
-	uint64_t pc;
+	struct sonde_stacks *stacks = ctx;
+	uint64_t known =
+		sonde_load_relaxed(sonde_stacks_cached(stacks, address));
 
-	if (!fp)
-		return SONDE_STACK_WHOLE;
-	if (!load_word(at, fp, &next) || !load_needed(at, fp + 8, &pc))
-		return SONDE_STACK_BROKEN;
-	at->pc = pc;
-	at->fp = next;
-	at->fp_at = fp;
-	at->sp = fp + 16;
-	at->is_exact = false;
-	return SONDE_STACK_DEEP;
+	return known >> 16 == address || walk_range(stacks, address);
 }
 
-static enum sonde_stacks_end step_by_rule(struct position *at, uint32_t rule)
-{
-	uint64_t base = rule >> 2 & 1 ? needed_fp(at) : at->sp;
-	uint64_t cfa = base + 8ull * (rule >> 11);
-	uint32_t fp_words = rule >> 3 & 0xff;
-	uint64_t fp = NO_PLACE;
-	uint64_t pc;
-
-	if (cfa <= at->sp || !load_needed(at, cfa - 8, &pc))
-		return SONDE_STACK_BROKEN;
-	if (fp_words && fp_words != SONDE_UNWIND_LOST &&
-	    !load_word(at, cfa - 8ull * fp_words, &fp))
-		return SONDE_STACK_BROKEN;
-	if (fp_words) {
-		at->fp = fp;
-		at->fp_at = fp_words == SONDE_UNWIND_LOST ?
-				    NO_PLACE :
-				    cfa - 8ull * fp_words;
-	}
-	at->pc = pc;
-	at->sp = cfa;
-	at->is_exact = false;
-	return SONDE_STACK_DEEP;
-}
-
-#ifdef __x86_64__
-
-/* Of struct ucontext, to which the stack pointer points when a handler has
- * returned: the kernel's ABI. */
-#define UCONTEXT_FP 120u
-#define UCONTEXT_SP 160u
-#define UCONTEXT_PC 168u
-
-/* What was interrupted is on the same stack, or it isn't known what is mapped
- * there: handlers change the words too. */
-static enum sonde_stacks_end step_by_signal(struct position *at)
-{
-	uint64_t sp;
-	uint64_t fp;
-	uint64_t pc;
-
-	if (!load_word(at, at->sp + UCONTEXT_SP, &sp) ||
-	    !load_word(at, at->sp + UCONTEXT_FP, &fp) ||
-	    !load_word(at, at->sp + UCONTEXT_PC, &pc))
-		return SONDE_STACK_BROKEN;
-	if (sp <= at->sp || sp >= at->top)
-		return SONDE_STACK_BROKEN;
-	at->pc = pc;
-	at->sp = sp;
-	at->fp = fp;
-	at->is_exact = true;
-	/* These words are not in it. */
-	if (at->trail)
-		at->trail->nr = SONDE_STACKS_WORDS + 1;
-	return SONDE_STACK_DEEP;
-}
-
-#else
-
-static enum sonde_stacks_end step_by_signal(struct position *at)
-{
-	(void)at;
-	return SONDE_STACK_BROKEN;
-}
-
-#endif
-
-/* There the frame pointer may be anything: it is believed if it leads to code. */
-static enum sonde_stacks_end step_over_gap(struct sonde_stacks *stacks,
-					   struct position *at)
-{
-	struct position next = *at;
-	enum sonde_stacks_end end = step_by_pointer(&next);
-
-	if (end == SONDE_STACK_DEEP &&
-	    sonde_load_relaxed(sonde_stacks_cached(stacks, next.pc)) >> 16 !=
-		    next.pc &&
-	    !walk_range(stacks, next.pc))
-		return SONDE_STACK_BROKEN;
-	*at = next;
-	return end;
-}
-
-/* DEEP: it was made. */
-static enum sonde_stacks_end walk_step(struct sonde_stacks *stacks,
-				       struct position *at)
-{
-	uint32_t rule;
-
-	if (!walk_rule(stacks, at, &rule))
-		return step_by_pointer(at);
-	switch (rule & 3) {
-	case SONDE_UNWIND_CALL:
-		return step_by_rule(at, rule);
-	case SONDE_UNWIND_SIGNAL:
-		return step_by_signal(at);
-	case SONDE_UNWIND_END:
-		return SONDE_STACK_WHOLE;
-	default:
-		return rule == SONDE_UNWIND_GAP ? step_over_gap(stacks, at) :
-						  SONDE_STACK_BROKEN;
-	}
-}
+static const struct sonde_stacks_lookup walk_lookup = {
+	.rule = walk_rule,
+	.is_code = walk_is_code,
+};
 
 uint32_t sonde_stacks_walk(struct sonde_stacks *stacks,
 			   const struct sonde_stacks_from *from,
@@ -409,7 +231,7 @@ uint32_t sonde_stacks_walk(struct sonde_stacks *stacks,
 			   enum sonde_stacks_end *ret_end,
 			   struct sonde_stacks_trail *trail)
 {
-	struct position at = {
+	struct sonde_stacks_position at = {
 		.pc = from->pc,
 		.sp = from->sp,
 		.fp = from->fp,
@@ -418,19 +240,7 @@ uint32_t sonde_stacks_walk(struct sonde_stacks *stacks,
 		.begin = from->sp,
 		.trail = trail,
 	};
-	enum sonde_stacks_end end =
-		at.top ? SONDE_STACK_DEEP : SONDE_STACK_STRANGE;
-	uint32_t nr = 0;
 
-	while (nr < depth) {
-		frames[nr++] = at.pc | (at.is_exact ? SONDE_FRAME_EXACT : 0);
-		if (end == SONDE_STACK_DEEP)
-			end = walk_step(stacks, &at);
-		if (end == SONDE_STACK_DEEP && !at.pc)
-			end = SONDE_STACK_WHOLE;
-		if (end != SONDE_STACK_DEEP)
-			break;
-	}
-	*ret_end = end;
-	return nr;
+	return sonde_stacks_walk_from(&walk_lookup, stacks, &at, frames, depth,
+				      ret_end);
 }
