@@ -11,6 +11,23 @@
 
 #include "fuzz.h"
 
+/* What is asked for alone makes sense, whatever it is. */
+static void check_index(const struct sonde_source_unwind_section *section)
+{
+	struct sonde_source_unwind_index index;
+
+	FUZZ_CHECK(!sonde_source_unwind_make_index(section, &index));
+	for (uint32_t i = 0; i < index.nr; i++) {
+		FUZZ_CHECK(index.entries[i].at < section->size);
+		FUZZ_CHECK(!i ||
+			   index.entries[i].pc >= index.entries[i - 1].pc);
+		(void)sonde_source_unwind_rule(section, &index,
+					       section->code_begin +
+						       index.entries[i].pc);
+	}
+	free(index.entries);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	uint32_t numbers[3];
@@ -31,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		FUZZ_CHECK(!i || rows.rows[i].pc > rows.rows[i - 1].pc);
 		FUZZ_CHECK(!i || rows.rows[i].rule != rows.rows[i - 1].rule);
 	}
+	check_index(&section);
 	free(rows.rows);
 	return 0;
 }

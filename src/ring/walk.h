@@ -128,6 +128,11 @@ sonde_stacks_by_rule(struct sonde_stacks_position *at, uint32_t rule)
 
 	if (cfa <= at->sp || !sonde_stacks_load_needed(at, cfa - 8, &pc))
 		return SONDE_STACK_BROKEN;
+	/* Popped by now: where a function ends, rules go on to name the place
+	 * that the register was taken back from. */
+	if (fp_words && fp_words != SONDE_UNWIND_LOST && at->is_exact &&
+	    cfa - 8ull * fp_words < at->sp)
+		fp_words = 0;
 	if (fp_words && fp_words != SONDE_UNWIND_LOST &&
 	    !sonde_stacks_load(at, cfa - 8ull * fp_words, &fp))
 		return SONDE_STACK_BROKEN;

@@ -12,9 +12,15 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/port.h"
+#include "base/search.h"
 
-#define ROWS_MAX  (1u << 22)
-#define REMEMBERS 8u
+#define ROWS_MAX        (1u << 22)
+#define REMEMBERS       8u
+#define STUB_BYTES      16u
+#define STUBS_BYTES_MAX (1u << 20)
+/* Of an entry that is run for one address; compilers' have some thousand at most. */
+#define ENTRY_BYTES_MAX (64 << 10)
 /* Of an entry's common part, which is run for each entry: they have some 30. */
 #define COMMON_BYTES 1024
 
@@ -46,6 +52,7 @@ struct state {
 	uint8_t cfa_register; /* 0: not one of the two */
 	bool is_signal;       /* the CFA is the kernel's expression */
 	bool fp_is_lost, pc_is_lost, is_end;
+	uint8_t stub_pushes_at; /* 0: no stubs (set_cfa_expression) */
 	int64_t cfa_offset;
 	int64_t fp_offset; /* from the CFA; 0: it is the same */
 };
@@ -249,6 +256,22 @@ static void set_cfa(struct parse *parse, uint64_t reg, int64_t offset)
 		reg == REGISTER_SP || reg == REGISTER_FP ? (uint8_t)reg : 0;
 	parse->state.cfa_offset = offset;
 	parse->state.is_signal = false;
+	parse->state.stub_pushes_at = 0;
+}
+
+/* The linker's, of stubs of 16 bytes by which libraries are called: from the N-th
+ * byte on a stub has pushed a word. It says: sp + 8 + 8 * ((pc & 15) >= N). */
+static uint8_t stub_pushes_at(const uint8_t *at, uint64_t size)
+{
+	static const uint8_t stubs[] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a,
+					 0x00, 0x2a, 0x33, 0x24, 0x22 };
+	uint8_t n;
+
+	if (size != sizeof(stubs) || memcmp(at, stubs, 6) ||
+	    memcmp(at + 7, stubs + 7, sizeof(stubs) - 7))
+		return 0;
+	n = (uint8_t)(at[6] - 0x30); /* DW_OP_lit0 + N */
+	return n < STUB_BYTES ? n : 0;
 }
 
 /* The C library's: the stack pointer that the kernel has saved. */
@@ -264,6 +287,8 @@ static void set_cfa_expression(struct parse *parse, struct reader *from,
 	parse->state.is_signal = !from->is_bad && common->is_signal &&
 				 size == sizeof(saved_sp) &&
 				 !memcmp(at, saved_sp, sizeof(saved_sp));
+	if (!from->is_bad)
+		parse->state.stub_pushes_at = stub_pushes_at(at, size);
 }
 
 static void set_expression(struct parse *parse, struct reader *from)
@@ -404,6 +429,26 @@ static void run_one(struct parse *parse, struct reader *from,
 	}
 }
 
+/* Two rows of each stub. */
+static int add_stubs(struct parse *parse, uint64_t end)
+{
+	struct state state = parse->state;
+	uint64_t pc = parse->pc & ~(uint64_t)(STUB_BYTES - 1);
+	int rc = 0;
+
+	state.cfa_register = REGISTER_SP;
+	for (; !rc && pc < end; pc += STUB_BYTES) {
+		state.cfa_offset = 8;
+		rc = unwind_add_row(parse, pc > parse->pc ? pc : parse->pc,
+				    unwind_rule(&state));
+		state.cfa_offset = 16;
+		if (!rc && pc + state.stub_pushes_at < end)
+			rc = unwind_add_row(parse, pc + state.stub_pushes_at,
+					    unwind_rule(&state));
+	}
+	return rc;
+}
+
 /* Rows up to `end`, if it isn't 0: a CIE's have no place. */
 static int run_instructions(struct parse *parse, struct reader *from,
 			    const struct common *common, uint64_t end)
@@ -426,7 +471,10 @@ static int run_instructions(struct parse *parse, struct reader *from,
 			run_one(parse, from, common, op);
 		}
 	}
-	if (!rc && end && parse->pc < end)
+	if (!rc && end && parse->pc < end && !from->is_bad &&
+	    parse->state.stub_pushes_at && end - parse->pc <= STUBS_BYTES_MAX)
+		rc = add_stubs(parse, end);
+	else if (!rc && end && parse->pc < end)
 		rc = unwind_add_row(parse, parse->pc,
 				    from->is_bad ? SONDE_UNWIND_NONE :
 						   unwind_rule(&parse->state));
@@ -616,4 +664,116 @@ int sonde_source_unwind_parse(const struct sonde_source_unwind_section *section,
 	}
 	tidy(ret_rows);
 	return 0;
+}
+
+/* ---- an index ---- */
+
+static int index_add(struct parse *parse, struct reader entry,
+		     const struct common *common, uint32_t at,
+		     struct sonde_source_unwind_index *to)
+{
+	const struct sonde_source_unwind_section *section = parse->section;
+	uint64_t begin = take_encoded(parse, &entry, common->encoding);
+
+	if (entry.is_bad || begin < section->code_begin ||
+	    begin >= section->code_end)
+		return 0;
+	if (to->nr == ROWS_MAX || SONDE_GROW(to->entries, to->nr, parse->room))
+		return -ENOMEM;
+	to->entries[to->nr++] = (struct sonde_source_unwind_entry){
+		.pc = (uint32_t)(begin - section->code_begin),
+		.at = at,
+	};
+	return 0;
+}
+
+static int entries_by_pc(const void *a, const void *b)
+{
+	const struct sonde_source_unwind_entry *left = a;
+	const struct sonde_source_unwind_entry *right = b;
+
+	if (left->pc != right->pc)
+		return left->pc < right->pc ? -1 : 1;
+	return left->at < right->at ? -1 : left->at > right->at;
+}
+
+int sonde_source_unwind_make_index(
+	const struct sonde_source_unwind_section *section,
+	struct sonde_source_unwind_index *ret_index)
+{
+	struct parse parse = { .section = section };
+	struct reader all = { .at = section->bytes,
+			      .end = section->bytes + section->size };
+	struct sonde_source_unwind_index index = { 0 };
+	const uint8_t *begin = all.at;
+	struct reader entry;
+	struct common common;
+	int rc = section->size > UINT32_MAX ? -ENOMEM : 0;
+
+	for (; !rc && next_entry(&all, &entry); begin = all.at) {
+		const uint8_t *at = entry.at;
+		uint64_t back = take_bytes(&entry, 4);
+
+		if (back && find_common(&parse, at, back, &common))
+			rc = index_add(&parse, entry, &common,
+				       (uint32_t)(begin - section->bytes),
+				       &index);
+	}
+	if (rc) {
+		free(index.entries);
+		return rc;
+	}
+	if (index.nr)
+		qsort(index.entries, index.nr, sizeof(*index.entries),
+		      entries_by_pc);
+	*ret_index = index;
+	return 0;
+}
+
+/* The rows of the entry that begins there. */
+static int run_entry_at(const struct sonde_source_unwind_section *section,
+			uint32_t at, struct sonde_source_unwind_rows *rows)
+{
+	struct parse parse = { .section = section, .rows = rows };
+	struct reader all = { .at = section->bytes + at,
+			      .end = section->bytes + section->size };
+	struct reader entry;
+	struct common common;
+	const uint8_t *begin;
+	uint64_t back;
+	int rc;
+
+	if (!next_entry(&all, &entry) || entry.end - entry.at > ENTRY_BYTES_MAX)
+		return 0;
+	begin = entry.at;
+	back = take_bytes(&entry, 4);
+	if (!back || !find_common(&parse, begin, back, &common))
+		return 0;
+	rc = run_entry(&parse, &entry, &common);
+	tidy(rows);
+	return rc;
+}
+
+uint32_t
+sonde_source_unwind_rule(const struct sonde_source_unwind_section *section,
+			 const struct sonde_source_unwind_index *index,
+			 uint64_t address)
+{
+	struct sonde_source_unwind_rows rows = { 0 };
+	uint32_t rule = SONDE_UNWIND_GAP;
+	uint32_t pc;
+	size_t i;
+
+	if (address < section->code_begin || address >= section->code_end)
+		return SONDE_UNWIND_GAP;
+	pc = (uint32_t)(address - section->code_begin);
+	SONDE_SEARCH(i, index->nr, index->entries[i].pc <= pc);
+	if (!i)
+		return SONDE_UNWIND_GAP;
+	if (run_entry_at(section, index->entries[i - 1].at, &rows))
+		rule = SONDE_UNWIND_NONE;
+	for (uint32_t k = 0; k < rows.nr && rows.rows[k].pc <= pc; k++)
+		rule = rows.rows[k].rule;
+	free(rows.rows);
+	return rule;
 }
