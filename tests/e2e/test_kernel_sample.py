@@ -572,5 +572,120 @@ def perf_finds_the_same():
           f"heavy's share: {mine:.3f}, by perf {perfs:.3f}; {nr} samples")
 
 
+# ---- programs as distributions have them, without frame pointers ----
+
+NESTED = """
+import functools
+
+def spin(*_):
+    while True:
+        sum(range(1000))
+
+def inner(_):
+    return functools.reduce(lambda a, b: spin(), [1, 2])
+
+sorted([1, 2], key=inner)
+"""
+BT = """
+frame = gdb.newest_frame()
+while frame:
+    print("PC", frame.pc())
+    frame = frame.older()
+"""
+
+
+def need_unwinding():
+    """Samples whose stacks are copied, and a program of Debian's."""
+    need_samples()
+    if platform.machine() != "x86_64":
+        raise Skip("stacks of samples are by frame pointers on this CPU")
+    if not os.path.exists("/usr/bin/python3"):
+        raise Skip("no /usr/bin/python3")
+
+
+def sampled_stacks(trace):
+    """Of each sample: why its stack ends, and its frames, the outermost last."""
+    stacks = {}
+    for event in trace.events("sonde:stack"):
+        frames = re.findall(r"\[\d+\] = (0x[0-9A-F]+|\d+)", event.rest)
+        stacks[event["number"]] = (
+            int(re.search(r"end = .*?container = (\d+)", event.rest)[1]),
+            [int(frame, 0) & ~(1 << 63) for frame in frames])
+    return [stacks[e["stack"]] for e in trace.events("sonde:sample")]
+
+
+def gdbs_frames(pid):
+    script = scratch() / "bt.py"
+    script.write_text(BT)
+    done = run("gdb", "-batch", "-nx", "-ex", "set debuginfod enabled off",
+               "-ex", "set backtrace past-main on", "-ex",
+               "set backtrace past-entry on", "-p", pid, "-x", script)
+    frames = [int(pc) for pc in re.findall(r"^PC (\d+)$", done.stdout, re.M)]
+    if len(frames) < 10:
+        raise Skip(f"gdb finds {frames}: {done.stderr[-300:]}")
+    return frames
+
+
+def begin_of_both(ours, theirs):
+    """How many frames, from the outermost on, are the same."""
+    nr = 0
+    for mine, other in zip(reversed(ours), reversed(theirs)):
+        if mine != other:
+            break
+        nr += 1
+    return nr
+
+
+@test
+def who_called_a_sampled_function_is_as_gdb_says():
+    need_unwinding()
+    if not shutil.which("gdb"):
+        raise Skip("no gdb")
+    python = subprocess.Popen(["/usr/bin/python3", "-c", NESTED])
+    try:
+        done = run(SONDE, "record", "-q", "--sample", "--duration", "1s", "-p",
+                   python.pid, "-o", (directory := scratch() / "trace"))
+        check_equal(done.returncode, 0, done.stderr)
+        theirs = gdbs_frames(python.pid)
+    finally:
+        python.kill()
+        python.wait()
+    # Its own calls are what changes from one sample to the next.
+    outer = len(theirs) - 8
+    check(outer > 5, f"gdb's frames: {theirs}")
+    stacks = [frames for _, frames in sampled_stacks(KernelTrace(directory))]
+    # What runs while the interpreter begins, or in a stub without a rule.
+    good = sum(begin_of_both(frames, theirs) >= outer for frames in stacks)
+    check(len(stacks) > 20 and good >= 0.95 * len(stacks),
+          f"{good} of {len(stacks)} are gdb's: {theirs}, {stacks[:3]}")
+
+
+def whole_share(directory):
+    """Of what a program did; the loader has no frame above it."""
+    stacks = sampled_stacks(KernelTrace(directory))
+    check(len(stacks) > 20, f"{len(stacks)} samples")
+    return sum(end in (0, 1) for end, _ in stacks) / len(stacks)
+
+
+@test
+def stacks_of_a_distributions_programs_are_whole():
+    """Of short ones as well, each of which maps its files anew."""
+    need_unwinding()
+    job = "import json; [json.loads(json.dumps([{'a': i}] * 99)) " \
+        "for i in range(2000)]"
+    for command in (["/usr/bin/python3", "-c", job],
+                    ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do "
+                     "/usr/bin/python3 -c 'import json, re'; done"]):
+        done = run(SONDE, "record", "-q", "--sample", "-o",
+                   (directory := scratch() / "trace"), "--", *command)
+        check_equal(done.returncode, 0, done.stderr)
+        share = whole_share(directory)
+        check(share > 0.95, f"{share:.3f} of the stacks of {command}")
+        folded = run(SONDE, "flame", "--stacks=samples", "--folded", directory)
+        check(re.search(r"^_start;__libc_start", folded.stdout, re.M),
+              folded.stdout[:500])
+        shutil.rmtree(directory)
+
+
 install()
 main()

@@ -24,6 +24,9 @@ static size_t perf_page(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Of x86-64: the frame's pointer, the stack's, the instruction's. */
+#define PERF_REGISTERS (1u << 6 | 1u << 7 | 1u << 8)
+
 static struct perf_event_attr perf_attr(const struct sonde_perf_config *config)
 {
 	return (struct perf_event_attr){
@@ -33,9 +36,15 @@ static struct perf_event_attr perf_attr(const struct sonde_perf_config *config)
 				       PERF_COUNT_SW_DUMMY,
 		.sample_freq = config->hz,
 		.freq = config->hz != 0,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			       PERF_SAMPLE_CALLCHAIN |
-			       (config->has_ids ? PERF_SAMPLE_ID : 0u),
+		.sample_type =
+			PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			PERF_SAMPLE_CALLCHAIN |
+			(config->has_ids ? PERF_SAMPLE_ID : 0u) |
+			(config->stack_bytes ? PERF_SAMPLE_REGS_USER |
+						       PERF_SAMPLE_STACK_USER :
+					       0u),
+		.sample_regs_user = config->stack_bytes ? PERF_REGISTERS : 0,
+		.sample_stack_user = config->stack_bytes,
 		.sample_max_stack = SONDE_STACKS_DEPTH_MAX,
 		.disabled = 1,
 		.inherit = config->pid >= 0,
@@ -81,10 +90,30 @@ int sonde_perf_try(const struct sonde_perf_config *config)
 	return 0;
 }
 
+/* What a user may lock for each CPU, or more, where that may be. */
+static int perf_map(struct sonde_perf_ring *ring, uint32_t nr_cpus)
+{
+	uint32_t most = SONDE_PERF_RINGS_BYTES / (nr_cpus ? nr_cpus : 1);
+	void *map;
+
+	ring->bytes = SONDE_PERF_RING_BYTES_MAX;
+	while (ring->bytes > most && ring->bytes > SONDE_PERF_RING_BYTES)
+		ring->bytes /= 2;
+	do {
+		map = mmap(NULL, perf_page() + ring->bytes,
+			   PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+		if (map != MAP_FAILED) {
+			ring->map = map;
+			return 0;
+		}
+		ring->bytes /= 2;
+	} while (ring->bytes >= SONDE_PERF_RING_BYTES);
+	return -errno;
+}
+
 int sonde_perf_open(struct sonde_perf_ring *ring,
 		    const struct sonde_perf_config *config)
 {
-	void *map;
 	int rc;
 
 	ring->map = NULL;
@@ -95,21 +124,16 @@ int sonde_perf_open(struct sonde_perf_ring *ring,
 		ring->fd = -1;
 		return rc;
 	}
-	map = mmap(NULL, perf_page() + SONDE_PERF_RING_BYTES,
-		   PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-	if (map == MAP_FAILED) {
-		rc = -errno;
+	rc = perf_map(ring, config->nr_cpus);
+	if (rc)
 		sonde_perf_close(ring);
-		return rc;
-	}
-	ring->map = map;
-	return 0;
+	return rc;
 }
 
 void sonde_perf_close(struct sonde_perf_ring *ring)
 {
 	if (ring->map)
-		(void)munmap(ring->map, perf_page() + SONDE_PERF_RING_BYTES);
+		(void)munmap(ring->map, perf_page() + ring->bytes);
 	if (ring->fd >= 0)
 		(void)close(ring->fd); /* nothing is written by it */
 	ring->map = NULL;
@@ -148,8 +172,8 @@ static void perf_copy(const struct sonde_perf_ring *ring, uint64_t at, void *to,
 		      size_t size)
 {
 	const uint8_t *data = (const uint8_t *)ring->map + perf_page();
-	size_t offset = at & (SONDE_PERF_RING_BYTES - 1);
-	size_t first = SONDE_PERF_RING_BYTES - offset;
+	size_t offset = at & (ring->bytes - 1);
+	size_t first = ring->bytes - offset;
 
 	if (first > size)
 		first = size;

@@ -24,21 +24,36 @@
 
 /* A ring's data: with the page before it, what a user may lock for each CPU
  * where nobody has changed kernel.perf_event_mlock_kb. */
-#define SONDE_PERF_RING_BYTES   (512u << 10)
-#define SONDE_PERF_RECORD_MAX   (64u << 10)
+#define SONDE_PERF_RING_BYTES (512u << 10)
+/* What is tried first, of all CPUs together; no ring has more than the second. */
+#define SONDE_PERF_RINGS_BYTES    (64u << 20)
+#define SONDE_PERF_RING_BYTES_MAX (8u << 20)
+#define SONDE_PERF_RECORD_MAX     (64u << 10)
+/* What is copied of a stack. Less than that many frames of most programs need; the
+ * ring has room for 60 of them. */
+#ifdef __x86_64__
+#define SONDE_PERF_STACK_BYTES 8192u
+#else
+#define SONDE_PERF_STACK_BYTES 0u
+#endif
 #define SONDE_PERF_BUILD_ID_MAX 20u
 
 struct sonde_perf_config {
 	uint32_t cpu;
+	uint32_t nr_cpus; /* that have rings; 0: one */
 	pid_t pid;      /* it, and what it starts from then on; -1: everybody */
 	uint32_t hz;    /* 0: no samples, only what names need */
 	bool no_kernel; /* not while a thread is in the kernel */
-	bool has_ids;   /* records say whose they are: sonde_perf_take_id() */
+	/* Of a program's stack, copied with each sample, as on this CPU rules of
+	 * unwinding are known (SONDE_PERF_STACK_BYTES); 0: nothing. */
+	uint32_t stack_bytes;
+	bool has_ids; /* records say whose they are: sonde_perf_take_id() */
 };
 
 struct sonde_perf_ring {
-	int fd;    /* -1: closed */
-	void *map; /* NULL: there is none */
+	int fd;         /* -1: closed */
+	void *map;      /* NULL: there is none */
+	uint32_t bytes; /* of its data, a power of two */
 	uint64_t tail;
 	uint8_t room[SONDE_PERF_RECORD_MAX]; /* of a record */
 };
@@ -69,6 +84,7 @@ enum sonde_perf_kind {
 	SONDE_PERF_SAMPLE,
 	SONDE_PERF_MAPPED,
 	SONDE_PERF_BEGAN, /* a process, by a fork or an exec */
+	SONDE_PERF_ENDED, /* a process's first thread */
 	SONDE_PERF_LOST,
 };
 
@@ -78,6 +94,7 @@ struct sonde_perf_record {
 	int32_t pid, tid;
 	int32_t parent; /* of one that BEGAN; 0: it executed a program */
 	uint64_t lost;
+	uint32_t nr_kernel; /* frames of the chain, which come first */
 	struct sonde_callstacks_chain chain; /* of a SAMPLE */
 	/* Of what was MAPPED; the path is in the record. */
 	struct sonde_statedump_mapping mapping;
@@ -89,6 +106,19 @@ struct sonde_perf_record {
  * of the one it comes from. *size bytes are left at `record`, as of one without ids.
  * False: there is none. */
 bool sonde_perf_take_id(void *record, size_t *size, uint64_t *ret_id);
+
+/* Where a program was, of a sample of an event with stack_bytes. */
+struct sonde_perf_user {
+	uint64_t pc, sp, fp;
+	const uint8_t *stack; /* from sp on; in the record, maybe unaligned */
+	uint32_t bytes;
+	bool is_cut; /* there may be more of the stack than this */
+};
+
+/* False: it has none: the thread was the kernel's own, or of another kind of code
+ * than ours (32 bits), or the record makes no sense. */
+bool sonde_perf_parse_user(const void *record, size_t size,
+			   struct sonde_perf_user *ret_user);
 
 /* False: it makes no sense. */
 bool sonde_perf_parse(const void *record, size_t size,

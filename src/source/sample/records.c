@@ -23,7 +23,8 @@ struct perf_mapped {
 	uint64_t begin, bytes, offset;
 	uint8_t build_id_bytes;
 	uint8_t reserved[3];
-	uint8_t build_id[20]; /* or the file's numbers */
+	uint8_t build_id
+		[20]; /* or, from build_id_bytes on, the file's numbers */
 	uint32_t prot, flags;
 	char path[];
 };
@@ -50,8 +51,9 @@ _Static_assert(sizeof(struct perf_mapped) == 64, "the kernel's");
 /* The first frame of each half is where an instruction is, others where a call
  * returns to. A program's chain may lead anywhere: it ends where no code can be. */
 static void perf_take_chain(const struct perf_sample *sample,
-			    struct sonde_callstacks_chain *to)
+			    struct sonde_perf_record *record)
 {
+	struct sonde_callstacks_chain *to = &record->chain;
 	bool is_kernel = false;
 	bool is_exact = true;
 
@@ -65,6 +67,7 @@ static void perf_take_chain(const struct perf_sample *sample,
 		}
 		if (!sonde_callstacks_add(to, address, is_kernel, is_exact))
 			return;
+		record->nr_kernel += is_kernel;
 		is_exact = false;
 	}
 	/* As many as were asked for. */
@@ -82,8 +85,70 @@ static bool perf_parse_sample(const struct perf_sample *sample, size_t size,
 	to->pid = (int32_t)sample->pid;
 	to->tid = (int32_t)sample->tid;
 	to->ns = sample->ns;
-	perf_take_chain(sample, &to->chain);
+	perf_take_chain(sample, to);
 	return true;
+}
+
+/* After the chain of a sample with a copy of the stack. */
+struct perf_registers {
+	uint64_t kind; /* 0: none, and nothing of the rest */
+	uint64_t fp, sp, pc;
+	uint64_t stack_bytes; /* the room for the copy, behind which is how much
+				 of it was written */
+};
+
+bool sonde_perf_parse_user(const void *record, size_t size,
+			   struct sonde_perf_user *ret_user)
+{
+	const uint8_t *bytes = record;
+	struct perf_registers registers;
+	struct perf_sample sample;
+	uint64_t written = 0;
+	size_t at = sizeof(struct perf_event_header) + sizeof(sample);
+
+	if (size < at)
+		return false;
+	memcpy(&sample, bytes + sizeof(struct perf_event_header),
+	       sizeof(sample));
+	if (sample.nr > (size - at) / sizeof(uint64_t))
+		return false;
+	at += sample.nr * sizeof(uint64_t);
+	if (size - at < sizeof(registers))
+		return false;
+	memcpy(&registers, bytes + at, sizeof(registers));
+	at += sizeof(registers);
+	if (registers.kind != PERF_SAMPLE_REGS_ABI_64 ||
+	    registers.stack_bytes > size - at)
+		return false;
+	if (registers.stack_bytes) {
+		if (size - at - registers.stack_bytes < sizeof(written))
+			return false;
+		memcpy(&written, bytes + at + registers.stack_bytes,
+		       sizeof(written));
+	}
+	if (written > registers.stack_bytes)
+		return false;
+	*ret_user = (struct sonde_perf_user){
+		.pc = registers.pc,
+		.sp = registers.sp,
+		.fp = registers.fp,
+		.stack = bytes + at,
+		.bytes = (uint32_t)written,
+		.is_cut = written == registers.stack_bytes,
+	};
+	return true;
+}
+
+static void perf_take_file(const struct perf_mapped *mapped,
+			   struct sonde_statedump_mapping *to)
+{
+	const uint8_t *at = (const uint8_t *)mapped +
+			    offsetof(struct perf_mapped, build_id_bytes);
+	uint32_t dev[2];
+
+	memcpy(dev, at, sizeof(dev));
+	memcpy(&to->ino, at + sizeof(dev), sizeof(to->ino));
+	to->dev = (uint64_t)dev[0] << 20 | dev[1];
 }
 
 static bool perf_parse_mapped(const struct perf_mapped *mapped, size_t size,
@@ -110,10 +175,25 @@ static bool perf_parse_mapped(const struct perf_mapped *mapped, size_t size,
 		.offset = mapped->offset,
 		.path = mapped->path,
 	};
+	if (!has_build_id)
+		perf_take_file(mapped, &to->mapping);
 	if (has_build_id) {
 		to->build_id_bytes = mapped->build_id_bytes;
 		memcpy(to->build_id, mapped->build_id, to->build_id_bytes);
 	}
+	return true;
+}
+
+/* Others may still run then: what is forgotten of them is looked for again. */
+static bool perf_parse_ended(const struct perf_forked *ended, size_t size,
+			     struct sonde_perf_record *to)
+{
+	if (size < sizeof(*ended))
+		return false;
+	if (ended->pid != ended->tid)
+		return true; /* another thread */
+	to->kind = SONDE_PERF_ENDED;
+	to->pid = (int32_t)ended->pid;
 	return true;
 }
 
@@ -153,6 +233,8 @@ static bool perf_parse_other(const struct perf_event_header *head, size_t size,
 			to);
 	case PERF_RECORD_FORK:
 		return perf_parse_forked(body, size, to);
+	case PERF_RECORD_EXIT:
+		return perf_parse_ended(body, size, to);
 	case PERF_RECORD_COMM:
 		if (head->misc & PERF_RECORD_MISC_COMM_EXEC)
 			to->kind = SONDE_PERF_BEGAN;

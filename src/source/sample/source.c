@@ -20,9 +20,9 @@
  *
  * Two streams for each CPU, of samples and of what names them, of packets in memory
  * that are made in each round; in overwrite mode the oldest go when there is no room,
- * and what names things stays longer, as there is less of it. Frames are found by
- * frame pointers, the kernel's own way; where a program's code has none, its stack
- * ends early.
+ * and what names things stays longer, as there is less of it. A program's frames are
+ * found in the copy of its stack that comes with a sample (code.h), where the CPU has
+ * rules for that; else by frame pointers, the kernel's own way.
  *
  * A sample has the number of its stack when it comes. When the table of stacks turns
  * (callstacks.h), those that are in memory get others, each once: so a chunk and a
@@ -30,9 +30,9 @@
  * turns by itself, too, before it is full: stacks of samples that were overwritten
  * are forgotten.
  *
- * In the traced program: nothing. The kernel took 14 us of the program's CPU time
- * for each sample of 16 frames on the virtual machine where that was measured
- * (20,000 a second): 1.4 % at 997.
+ * In the traced program: nothing. The kernel takes some ten microseconds of the
+ * program's CPU time for each sample, a third of it for the copy
+ * (docs/decisions/0025-samples.md).
  * Accounts: what a full ring lost, the kernel counts; what finds no room in
  * memory is counted by its packets.
  */
@@ -44,6 +44,7 @@
 #include "base/hex.h"
 #include "base/port.h"
 #include "source/callstacks.h"
+#include "source/sample/code.h"
 #include "source/sample/events.h"
 #include "source/sample/perf.h"
 #include "source/sample/threads.h"
@@ -62,6 +63,9 @@
 
 struct sample_cpu {
 	struct sonde_perf_ring ring;
+	struct sonde_perf_record record; /* the ring's next */
+	const void *bytes;               /* of it; NULL: there is none */
+	size_t size;
 	struct sonde_out samples; /* as many as there is room for */
 	struct sonde_out mapped;  /* what names them */
 };
@@ -77,7 +81,10 @@ struct sample {
 	bool is_identity; /* the session's clock is the samples' */
 	struct sonde_timing timing;
 	struct sonde_pair first_pair;
-	struct sonde_perf_record record; /* the one that is looked at */
+	struct sonde_perf_code code;
+	uint32_t *
+		order; /* CPUs with a next record: a heap, the earliest first */
+	uint32_t nr_ordered;
 };
 
 static struct sample *sample_of(struct sonde_source *base)
@@ -157,9 +164,21 @@ static uint64_t sample_clock_error_ns(const struct sonde_source *base)
 
 /* ---- records ---- */
 
-static void sample_put(struct sample *sample, struct sample_cpu *cpu,
-		       const struct sonde_perf_record *record)
+/* Where a copy of the stack came with the sample, the program's half is by it. */
+static void sample_unwind(struct sample *sample, struct sample_cpu *cpu)
 {
+	struct sonde_callstacks_chain *chain = &cpu->record.chain;
+	struct sonde_perf_user user;
+
+	if (!sonde_perf_parse_user(cpu->bytes, cpu->size, &user))
+		return;
+	chain->nr = cpu->record.nr_kernel;
+	sonde_perf_code_walk(&sample->code, cpu->record.pid, &user, chain);
+}
+
+static void sample_put(struct sample *sample, struct sample_cpu *cpu)
+{
+	const struct sonde_perf_record *record = &cpu->record;
 	uint32_t words[3] = { (uint32_t)record->pid, 0,
 			      1000000000u / sample->config.sample_hz };
 	uint8_t *at;
@@ -167,6 +186,7 @@ static void sample_put(struct sample *sample, struct sample_cpu *cpu,
 	if (record->pid == sample->config.self[0] ||
 	    record->pid == sample->config.self[1])
 		return;
+	sample_unwind(sample, cpu);
 	words[1] = sonde_callstacks_store_keep(sample->config.stacks,
 					       &record->chain);
 	at = sonde_out_event(&cpu->samples,
@@ -176,19 +196,15 @@ static void sample_put(struct sample *sample, struct sample_cpu *cpu,
 		memcpy(at, words, SONDE_SAMPLE_BYTES);
 }
 
-static void sample_put_mapping(struct sample_cpu *cpu,
-			       const struct sonde_perf_record *record)
+static void sample_put_mapping(struct sample_cpu *cpu, const char *build_id)
 {
-	char build_id[2 * SONDE_PERF_BUILD_ID_MAX + 1];
-
-	sonde_hex_put(record->build_id, record->build_id_bytes, build_id);
-	sonde_statedump_emit_mapping(&cpu->mapped, &record->mapping, build_id);
+	sonde_statedump_emit_mapping(&cpu->mapped, &cpu->record.mapping,
+				     build_id);
 }
 
-static void sample_put_began(struct sample_cpu *cpu,
-			     const struct sonde_perf_record *record)
+static void sample_put_began(struct sample_cpu *cpu)
 {
-	const int32_t numbers[2] = { record->pid, record->parent };
+	const int32_t numbers[2] = { cpu->record.pid, cpu->record.parent };
 	uint8_t *at =
 		sonde_out_event(&cpu->mapped,
 				SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_BEGAN,
@@ -211,26 +227,31 @@ static struct sonde_out *sample_out_of(const struct sample *sample,
 
 static void sample_take(struct sample *sample, struct sample_cpu *cpu)
 {
-	const struct sonde_perf_record *record = &sample->record;
+	const struct sonde_perf_record *record = &cpu->record;
 	struct sonde_out *out = sample_out_of(sample, cpu, record->kind);
+	char build_id[2 * SONDE_PERF_BUILD_ID_MAX + 1];
 
 	if (record->kind == SONDE_PERF_OTHER)
 		return;
 	out->at = sample_time(sample, record->ns);
 	out->tid = (uint32_t)record->tid;
+	sonde_hex_put(record->build_id, record->build_id_bytes, build_id);
+	if (sample->config.sample_hz)
+		sonde_perf_code_heed(&sample->code, record, build_id);
 	switch (record->kind) {
 	case SONDE_PERF_SAMPLE:
-		sample_put(sample, cpu, record);
+		sample_put(sample, cpu);
 		break;
 	case SONDE_PERF_MAPPED:
-		sample_put_mapping(cpu, record);
+		sample_put_mapping(cpu, build_id);
 		break;
 	case SONDE_PERF_BEGAN:
-		sample_put_began(cpu, record);
+		sample_put_began(cpu);
 		break;
 	case SONDE_PERF_LOST:
 		out->lost += record->lost;
 		break;
+	case SONDE_PERF_ENDED:
 	case SONDE_PERF_OTHER:
 		break;
 	}
@@ -242,34 +263,87 @@ static bool sample_is_joined(const struct sample *sample)
 }
 
 /* False: the record makes no sense. */
-static bool sample_parse(struct sample *sample, void *bytes, size_t size)
+static bool sample_parse(struct sample *sample, struct sample_cpu *cpu,
+			 void *bytes)
 {
 	uint64_t id = 0;
 
-	if (sample_is_joined(sample) && !sonde_perf_take_id(bytes, &size, &id))
+	if (sample_is_joined(sample) &&
+	    !sonde_perf_take_id(bytes, &cpu->size, &id))
 		return false;
-	if (!sonde_perf_parse(bytes, size, &sample->record))
+	if (!sonde_perf_parse(bytes, cpu->size, &cpu->record))
 		return false;
-	if (id && sample->record.kind == SONDE_PERF_SAMPLE)
-		sonde_perf_threads_saw(&sample->threads, sample->record.tid,
-				       id);
+	if (id && cpu->record.kind == SONDE_PERF_SAMPLE)
+		sonde_perf_threads_saw(&sample->threads, cpu->record.tid, id);
 	return true;
 }
 
-static void sample_drain(struct sample *sample, struct sample_cpu *cpu)
+/* The ring's next record that makes sense; false: there is none by now. */
+static bool sample_fetch(struct sample *sample, struct sample_cpu *cpu)
 {
 	void *bytes;
-	size_t size;
 
-	while ((bytes = sonde_perf_next(&cpu->ring, &size)))
-		if (sample_parse(sample, bytes, size))
-			sample_take(sample, cpu);
-		else
-			sample_out_of(sample, cpu, SONDE_PERF_LOST)->lost++;
-	if (sample->config.mode == SONDE_OVERWRITE)
-		return;
-	sonde_out_flush(&cpu->samples);
-	sonde_out_flush(&cpu->mapped);
+	while ((bytes = sonde_perf_next(&cpu->ring, &cpu->size))) {
+		cpu->bytes = bytes;
+		if (sample_parse(sample, cpu, bytes))
+			return true;
+		sample_out_of(sample, cpu, SONDE_PERF_LOST)->lost++;
+	}
+	return false;
+}
+
+static uint64_t sample_ordered_ns(const struct sample *sample, uint32_t i)
+{
+	return sample->cpus[sample->order[i]].record.ns;
+}
+
+/* The heap below its i-th place is one, but for what is there. */
+static void sample_sift(struct sample *sample, uint32_t i)
+{
+	uint32_t *order = sample->order;
+	uint32_t least = i;
+
+	do {
+		uint32_t cpu = order[i];
+
+		order[i] = order[least];
+		order[least] = cpu;
+		i = least;
+		for (uint32_t k = 2 * i + 1;
+		     k <= 2 * i + 2 && k < sample->nr_ordered; k++)
+			if (sample_ordered_ns(sample, k) <
+			    sample_ordered_ns(sample, least))
+				least = k;
+	} while (least != i);
+}
+
+/* The records of all CPUs, in the order of their times, as what one says of a
+ * process's mappings tells how the stacks of samples on others are unwound. */
+static void sample_drain(struct sample *sample)
+{
+	sample->nr_ordered = 0;
+	for (uint32_t i = 0; i < sample->nr_cpus; i++)
+		if (sample_fetch(sample, &sample->cpus[i]))
+			sample->order[sample->nr_ordered++] = i;
+	for (uint32_t i = sample->nr_ordered; i > 0; i--)
+		sample_sift(sample, i - 1);
+	while (sample->nr_ordered) {
+		struct sample_cpu *cpu = &sample->cpus[sample->order[0]];
+
+		sample_take(sample, cpu);
+		if (!sample_fetch(sample, cpu))
+			sample->order[0] = sample->order[--sample->nr_ordered];
+		if (sample->nr_ordered)
+			sample_sift(sample, 0);
+	}
+}
+
+static void sample_flush(struct sample *sample)
+{
+	for (uint32_t i = 0; i < sample->nr_cpus; i++) {
+		sonde_out_flush(&sample->cpus[i].samples);
+		sonde_out_flush(&sample->cpus[i].mapped);
+	}
 }
 
 /* ---- stacks ---- */
@@ -324,8 +398,9 @@ static void sample_tick(struct sonde_source *base)
 	if (!sample->is_identity)
 		(void)sonde_timing_measure(&sample->timing, sample->config.now,
 					   CLOCK_MONOTONIC);
-	for (uint32_t i = 0; i < sample->nr_cpus; i++)
-		sample_drain(sample, &sample->cpus[i]);
+	sample_drain(sample);
+	if (sample->config.mode != SONDE_OVERWRITE)
+		sample_flush(sample);
 	sample_make_room(sample);
 }
 
@@ -418,13 +493,25 @@ static uint64_t sample_kept_bytes(const struct sample *sample)
 	return bytes > SAMPLE_KEPT_BYTES ? bytes : SAMPLE_KEPT_BYTES;
 }
 
+/* Of the smallest that there is. */
+static uint64_t sample_ring_bytes(const struct sample *sample)
+{
+	uint64_t least = SONDE_PERF_RING_BYTES_MAX;
+
+	for (uint32_t i = 0; i < sample->nr_cpus; i++)
+		if (sample->cpus[i].ring.map &&
+		    sample->cpus[i].ring.bytes < least)
+			least = sample->cpus[i].ring.bytes;
+	return least;
+}
+
 static uint64_t sample_capacity(const struct sonde_source *base,
 				uint32_t stream)
 {
 	const struct sample *sample = sample_of_const(base);
 
 	if (sample->config.mode != SONDE_OVERWRITE)
-		return SONDE_PERF_RING_BYTES;
+		return sample_ring_bytes(sample);
 	return sample_is_of_samples(sample, stream) ?
 		       sample_kept_bytes(sample) :
 		       SAMPLE_KEPT_BYTES;
@@ -497,6 +584,9 @@ static struct sonde_perf_config sample_perf_config(const struct sample *sample)
 	return (struct sonde_perf_config){
 		.hz = sample->config.sample_hz,
 		.no_kernel = sample->no_kernel,
+		.stack_bytes =
+			sample->config.sample_hz ? SONDE_PERF_STACK_BYTES : 0,
+		.nr_cpus = sample->nr_cpus,
 		.has_ids = sample_is_joined(sample),
 	};
 }
@@ -512,6 +602,7 @@ static int sample_open_rings(struct sample *sample, pid_t root,
 	/* Of our own, which are never on: others' records go to their rings. */
 	if (sample_is_joined(sample)) {
 		config.hz = 0;
+		config.stack_bytes = 0;
 		config.no_kernel = true;
 	}
 	for (uint32_t i = 0; i < sample->nr_cpus; i++) {
@@ -594,6 +685,8 @@ static void sample_close(struct sonde_source *base)
 	if (!sample)
 		return;
 	sonde_perf_threads_fini(&sample->threads);
+	sonde_perf_code_fini(&sample->code);
+	free(sample->order);
 	sample_close_rings(sample);
 	for (uint32_t i = 0; i < sample->nr_cpus; i++) {
 		sonde_out_fini(&sample->cpus[i].samples);
@@ -653,7 +746,8 @@ static int sample_make_cpus(struct sample *sample)
 	if (!nr)
 		return rc < 0 ? rc : -ENODEV;
 	sample->cpus = calloc(nr, sizeof(*sample->cpus));
-	if (!sample->cpus)
+	sample->order = calloc(nr, sizeof(*sample->order));
+	if (!sample->cpus || !sample->order)
 		return -ENOMEM;
 	sample->nr_cpus = nr;
 	for (uint32_t i = 0; i < nr; i++) {
@@ -691,6 +785,8 @@ static int sample_open(const struct sonde_source_config *config,
 	sample->base.ops = &sonde_source_samples;
 	sample->config = *config;
 	rc = sample_make_cpus(sample);
+	if (!rc)
+		rc = sonde_perf_code_init(&sample->code);
 	if (!rc)
 		rc = sample_make_descs(sample);
 	if (rc)

@@ -55,7 +55,8 @@ static void make_sample(struct made *made, const uint64_t *chain, uint64_t nr)
 	begin(made, PERF_RECORD_SAMPLE, 0);
 	add_who(made);
 	add(made, &nr, sizeof(nr));
-	add(made, chain, nr * sizeof(*chain));
+	if (nr)
+		add(made, chain, nr * sizeof(*chain));
 }
 
 static void a_chain_is_the_kernels_then_the_programs(void **state)
@@ -81,6 +82,94 @@ static void a_chain_is_the_kernels_then_the_programs(void **state)
 	assert_int_equal(record.chain.frames[1], KERNEL + 2);
 	assert_int_equal(record.chain.frames[2], 0x1000 | SONDE_FRAME_EXACT);
 	assert_int_equal(record.chain.frames[3], 0x2000);
+}
+
+/* The bytes of a stack from 0x7000 on, `room` long, `written` of them there. */
+static void add_user(struct made *made, uint64_t kind, uint64_t room,
+		     uint64_t written)
+{
+	const uint64_t registers[] = { 0x7100, 0x7000, 0x1234, room };
+	const uint64_t stack[4] = { 11, 12, 13, 14 };
+
+	add(made, &kind, sizeof(kind));
+	if (kind)
+		add(made, registers, sizeof(registers) - 8);
+	add(made, &room, sizeof(room));
+	if (!room)
+		return;
+	add(made, stack, sizeof(stack));
+	add(made, &written, sizeof(written));
+}
+
+static bool parse_user(struct made *made, struct sonde_perf_user *user)
+{
+	made->head.size = (uint16_t)made->size;
+	return sonde_perf_parse_user(made->bytes, made->size, user);
+}
+
+static void a_samples_stack_is_behind_its_chain(void **state)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, KERNEL + 1,
+				   KERNEL + 2, (uint64_t)PERF_CONTEXT_USER,
+				   0x1234 };
+	struct sonde_perf_record record;
+	struct sonde_perf_user user;
+	struct made made;
+
+	(void)state;
+	make_sample(&made, chain, 5);
+	assert_false(parse_user(&made, &user));
+	add_user(&made, PERF_SAMPLE_REGS_ABI_64, 32, 24);
+	assert_true(parse(&made, &record));
+	assert_int_equal(record.nr_kernel, 2);
+	assert_int_equal(record.chain.nr, 3);
+	assert_true(parse_user(&made, &user));
+	assert_int_equal(user.fp, 0x7100);
+	assert_int_equal(user.sp, 0x7000);
+	assert_int_equal(user.pc, 0x1234);
+	assert_int_equal(user.bytes, 24);
+	assert_false(user.is_cut);
+	assert_int_equal(user.stack[8], 12);
+	make_sample(&made, chain, 5);
+	add_user(&made, PERF_SAMPLE_REGS_ABI_64, 32, 32);
+	assert_true(parse_user(&made, &user));
+	assert_true(user.is_cut);
+}
+
+static void other_code_than_ours_has_no_stack(void **state)
+{
+	struct sonde_perf_user user;
+	struct made made;
+
+	(void)state;
+	make_sample(&made, NULL, 0);
+	add_user(&made, PERF_SAMPLE_REGS_ABI_NONE, 0, 0);
+	assert_false(parse_user(&made, &user));
+	make_sample(&made, NULL, 0);
+	add_user(&made, PERF_SAMPLE_REGS_ABI_32, 32, 32);
+	assert_false(parse_user(&made, &user));
+}
+
+static void a_stack_that_is_not_all_there_is_refused(void **state)
+{
+	struct sonde_perf_user user;
+	struct made made;
+	size_t size;
+
+	(void)state;
+	make_sample(&made, NULL, 0);
+	add_user(&made, PERF_SAMPLE_REGS_ABI_64, 32, 33);
+	assert_false(parse_user(&made, &user));
+	make_sample(&made, NULL, 0);
+	add_user(&made, PERF_SAMPLE_REGS_ABI_64, UINT64_MAX - 7, 8);
+	assert_false(parse_user(&made, &user));
+	make_sample(&made, NULL, 0);
+	add_user(&made, PERF_SAMPLE_REGS_ABI_64, 32, 32);
+	assert_true(parse_user(&made, &user));
+	for (size = made.size; size; size--) {
+		made.size = size - 1;
+		assert_false(parse_user(&made, &user));
+	}
 }
 
 static void a_chain_ends_where_no_code_can_be(void **state)
@@ -235,6 +324,27 @@ static void processes_begin_and_threads_do_not(void **state)
 	assert_int_equal(record.kind, SONDE_PERF_OTHER);
 }
 
+static void processes_end_with_their_first_thread(void **state)
+{
+	const uint32_t process[] = { 9, 7, 9, 7, 0, 0 };
+	const uint32_t thread[] = { 9, 7, 10, 7, 0, 0 };
+	struct sonde_perf_record record;
+	struct made made;
+
+	(void)state;
+	begin(&made, PERF_RECORD_EXIT, 0);
+	add(&made, process, sizeof(process));
+	add_who(&made);
+	assert_true(parse(&made, &record));
+	assert_int_equal(record.kind, SONDE_PERF_ENDED);
+	assert_int_equal(record.pid, 9);
+	begin(&made, PERF_RECORD_EXIT, 0);
+	add(&made, thread, sizeof(thread));
+	add_who(&made);
+	assert_true(parse(&made, &record));
+	assert_int_equal(record.kind, SONDE_PERF_OTHER);
+}
+
 static void an_exec_begins_with_nothing(void **state)
 {
 	struct sonde_perf_record record;
@@ -339,6 +449,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_chain_is_the_kernels_then_the_programs),
+		cmocka_unit_test(a_samples_stack_is_behind_its_chain),
+		cmocka_unit_test(other_code_than_ours_has_no_stack),
+		cmocka_unit_test(a_stack_that_is_not_all_there_is_refused),
+		cmocka_unit_test(processes_end_with_their_first_thread),
 		cmocka_unit_test(a_chain_ends_where_no_code_can_be),
 		cmocka_unit_test(a_chain_ends_with_what_nobody_called),
 		cmocka_unit_test(a_deep_chain_is_cut),
