@@ -409,3 +409,65 @@ def gone(session):
         if state[0] != "Z" and int(state[3]) == session:
             return False
     return True
+
+
+# ---- probes wherever they can be ----
+
+# A program of Python that comes by much of the kernel; its argument is a folder.
+LOAD = """
+import mmap, os, signal, socket, subprocess, sys, tempfile, threading
+signal.signal(signal.SIGUSR1, lambda *_: None)
+for i in range(10):
+    subprocess.run(["/bin/true"], check=True)
+    os.kill(os.getpid(), signal.SIGUSR1)
+    with tempfile.NamedTemporaryFile(dir=sys.argv[1]) as f:
+        f.write(bytes(100_000))
+        f.flush()
+        os.fsync(f.fileno())
+        mmap.mmap(f.fileno(), 4096)[:10]
+        os.stat(f.name)
+    a, b = socket.socketpair()
+    c = socket.create_server(("127.0.0.1", 0))
+    d = socket.create_connection(c.getsockname())
+    thread = threading.Thread(target=lambda: (a.send(b"x"), d.send(b"y")))
+    thread.start()
+    b.recv(1), c.accept()[0].recv(1)
+    thread.join()
+    os.listdir("/proc/self/fd")
+"""
+
+
+def random_functions(rng):
+    """Of the kernel itself, in a random order; some can't be probed."""
+    names = [line for line in
+             (TRACING / "available_filter_functions").read_text().split("\n")
+             if re.fullmatch(r"[a-z_]\w+", line)]
+    rng.shuffle(names)
+    return names
+
+
+class Harm:
+    """What a kernel says or keeps that it didn't say or have before."""
+
+    BAD_NEWS = re.compile(
+        r"BUG|WARNING|Oops|Call Trace|stall|protection fault|unchecked|"
+        "inconsistent|circular|KASAN")
+    # What is at functions: by kprobes, if that is shown, and by ftrace.
+    THERE = [pathlib.Path("/sys/kernel/debug/kprobes/list"),
+             TRACING / "enabled_functions"]
+
+    def __init__(self):
+        self.said, self.there = self.log(), self.probes()
+
+    @staticmethod
+    def log():
+        return subprocess.run(["dmesg"], stdout=subprocess.PIPE, text=True,
+                              check=False).stdout.splitlines()
+
+    def probes(self):
+        return [file.read_text() for file in self.THERE if file.exists()]
+
+    def check_none(self, what):
+        news = "\n".join(line for line in self.log() if line not in self.said)
+        check(not self.BAD_NEWS.search(news), f"{what}: {news}")
+        check_equal(self.probes(), self.there, f"{what} stay")
