@@ -12,6 +12,7 @@ witness of counts and values."""
 import contextlib
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -20,8 +21,9 @@ import sys
 
 from sonde import SONDE, Skip, check, install, run, scratch
 from harness import check_equal, main, test
-from kernel import (LIMIT_S, KernelTrace, bpf_exists, bpf_objects,
-                    descendants, gone, is_sonde, need, wait_for)
+from kernel import (LIMIT_S, LOAD, Harm, KernelTrace, bpf_exists, bpf_objects,
+                    descendants, gone, is_sonde, need, random_functions,
+                    wait_for)
 
 PMU = pathlib.Path("/sys/bus/event_source/devices/kprobe/type")
 KCORE = pathlib.Path("/proc/kcore")
@@ -620,6 +622,108 @@ def locals_at_twenty_sites_are_what_the_events_say():
     check(len(nr) >= len(LOCALS), f"some had nothing to do: {nr}")
     for name in ("task_rename", "net_dev_queue", "net_dev_start_xmit"):
         check(nr.get(f"kgdb:{name}", 0) >= NR, nr)
+
+
+# ---- lines anywhere ----
+
+# What was tried is in docs/kernel-probes.md.
+NR_LINES = int(os.environ.get("SONDE_RANDOM_LINES", 16))
+BUSY = ["do_sys_openat2", "vfs_statx", "vfs_write", "vfs_read"]
+# GDB's: lines of functions that are named, each with all variables that are in
+# registers or on the stack there, as many at once as `batch`.
+LINES = r"""
+import random, re, tempfile, gdb
+
+def variables(pc):
+    scope = gdb.execute(f"info scope *{pc:#x}", to_string=True)
+    parts = re.split(r"^Symbol (\S+) is ", scope, flags=re.M)[1:]
+    found = {}
+    for name, text in zip(parts[::2], parts[1::2]):
+        size = re.search(r"length (\d+)\.\s*\Z", text)
+        for low, high, where in re.findall(r"Range (\w+)-(\w+): (.*)", text):
+            if int(low, 16) <= pc < int(high, 16):
+                text = where
+        if re.match(r"a variable (in \$|at )", text) and int(size[1]) <= 64:
+            found.setdefault(name)
+    return list(found)[:12]
+
+def lines(function):
+    symbol = (gdb.lookup_global_symbol(function) or
+              gdb.lookup_static_symbol(function))
+    if not symbol or not symbol.symtab:
+        return []
+    start = int(symbol.value().address)
+    end = gdb.block_for_pc(start).end
+    return sorted(each.pc for each in symbol.symtab.linetable()
+                  if start < each.pc < end and each.line)
+
+def put(pc):
+    gdb.execute(f"trace *{pc:#x}")
+    number = int(gdb.parse_and_eval("$tpnum"))
+    names = ", ".join(variables(pc)) or "$regs"
+    # Where GDB reads commands from, it reads actions.
+    with tempfile.NamedTemporaryFile("w", suffix=".gdb") as script:
+        script.write(f"actions {number}\ncollect {names}\nend\n")
+        script.flush()
+        gdb.execute(f"source {script.name}")
+    return number
+
+def refused(why, points):
+    at = re.search(r"\*(0x[0-9a-f]+)", str(why))
+    if not at or int(at[1], 16) not in points:
+        raise why
+    print(f"refused: {why}", flush=True)
+    gdb.execute(f"delete {points.pop(int(at[1], 16))}")
+
+def run(points):
+    while points:
+        try:
+            gdb.execute("tstart")
+            break
+        except gdb.error as why:
+            refused(why, points)
+    gdb.execute(load)
+    gdb.execute("tstop")
+    gdb.execute("tstatus")
+    print(f"LINES = {len(points)}", flush=True)
+    gdb.execute("delete")
+    return len(points)
+
+def go(names, nr, batch, seed):
+    rng, todo = random.Random(seed), list(names)
+    while nr > 0 and todo:
+        points = {}
+        while len(points) < min(nr, batch) and todo:
+            places = lines(todo.pop())
+            if places:
+                pc = rng.choice(places)
+                points[pc] = put(pc)
+        nr -= run(points)
+"""
+
+
+@kernel_gdb_test
+def random_lines_under_load_do_the_kernel_no_harm():
+    need("tracefs")
+    vmlinux_file = debuginfo()
+    seed = int(os.environ.get("SONDE_SEED", 18))
+    # The last are the first: where the load is sure to come by.
+    names = random_functions(random.Random(seed))[:20 * NR_LINES] + BUSY
+    place = scratch()
+    (place / "load.py").write_text(LOAD)
+    (place / "lines.py").write_text(
+        f"{LINES}\nload = 'shell {sys.executable} {place}/load.py {place}'\n"
+        f"go({names!r}, {NR_LINES}, 16, {seed})\n")
+    harm = Harm()
+    text = gdb(f"source {place}/lines.py", output=place / "trace",
+               symbols=vmlinux_file)
+    harm.check_none(f"seed {seed}: {text[-3000:]}")
+    nr_lines = sum(values(text, "LINES"))
+    frames = re.findall(r"^Collected (\d+) trace frames?", text, re.M)
+    print(f"# {nr_lines} lines, {sum(map(int, frames))} hits, "
+          f"{len(re.findall('^refused: ', text, re.M))} refused", flush=True)
+    check(nr_lines >= NR_LINES, text[-3000:])
+    check(any(map(int, frames)), "nobody came to any of them")
 
 
 # ---- trace state variables ----
