@@ -150,7 +150,9 @@ static int record(struct own *own, struct sonde_front_config *config)
 
 	if (rc) {
 		leave_place(own, false);
-		(void)follower->finish(follower->ctx, -ECANCELED);
+		/* As if nobody read: nothing was recorded, so nothing is shown
+		 * and counted. */
+		(void)follower->finish(follower->ctx, -EPIPE);
 		return sonde_command_explain_failure(&result, rc);
 	}
 	wait_with_signals(own);

@@ -728,8 +728,10 @@ static void await_end(struct front *front)
 		if (fds[0].revents)
 			take_signal(front);
 		/* It says nothing before we ask: this is its end, or what
-		 * was waited for has happened. */
-		if (fds[1].fd >= 0 && fds[1].revents) {
+		 * was waited for has happened, if that wasn't heard just now
+		 * (end_duration()). */
+		if (fds[1].fd >= 0 && fds[1].revents &&
+		    !front->result->have_summary && !front->recorder_died) {
 			finish(front);
 			if (front->result->have_summary)
 				recording_over(front);

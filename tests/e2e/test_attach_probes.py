@@ -929,6 +929,15 @@ def held_back(p, *command, before=None, **more):
 
 
 @test
+def who_can_not_be_followed_has_no_table():
+    for words in ["top", "--once"], ["top"], ["live"]:
+        r = run(SONDE, *words, "-p", 4194303, "--malloc")
+        check_equal((r.returncode, r.stdout), (1, ""), words)
+        check_equal(len(r.stderr.splitlines()), 1, r.stderr)
+        check("there is no process 4194303" in r.stderr, r.stderr)
+
+
+@test
 def a_recorder_that_is_slow_is_waited_for():
     """The program is not what waits: its patience is not the tool's."""
     p = Plain()
