@@ -151,8 +151,15 @@ struct sonde_model_table {
 };
 #define SONDE_MODEL_TABLES(tables_) \
 	.tables = (tables_), .nr_tables = SONDE_ARRAY_SIZE(tables_)
-#define SONDE_TALLY_COLUMNS(columns_) \
-	.columns = (columns_), .nr_columns = SONDE_ARRAY_SIZE(columns_)
+/* Such a table: behind these its weight, and then what else it has, such as
+ * .row = ... */
+#define SONDE_MODEL_TABLE(key_, title_, group_, columns_, rows_, ...)      \
+	{                                                                  \
+		.key = (key_), .title = (title_), .group = (group_),       \
+		.columns = (columns_),                                     \
+		.nr_columns = SONDE_ARRAY_SIZE(columns_), .rows = (rows_), \
+		.weight = __VA_ARGS__                                      \
+	}
 
 /* In that order. 0 or -ENOMEM, if not the report's own. */
 int sonde_model_tables(const struct sonde_model_result *result,

@@ -115,16 +115,11 @@ static const struct sonde_tally_column columns[] = {
 	{ "first", "FIRST", SONDE_CELL_TIME, SONDE_TALLY_FIRST },
 	{ "last", "LAST", SONDE_CELL_TIME, SONDE_TALLY_LAST },
 };
-static const struct sonde_model_table threads = {
-	.key = "threads",
-	.title = "Threads",
-	.group = BY_THREAD,
-	SONDE_TALLY_COLUMNS(columns),
-	.rows = 40,
-	.minor = 1u << 2 | 1u << 3 | 0x1fu << 10, /* ids; from wakeups on */
-	.weight = asked_ns,
-	.row = row,
-};
+/* Ids are minor, and all from wakeups on. */
+static const struct sonde_model_table threads =
+	SONDE_MODEL_TABLE("threads", "Threads", BY_THREAD, columns, 40,
+			  asked_ns, .minor = 1u << 2 | 1u << 3 | 0x1fu << 10,
+			  .row = row);
 
 static void say(const struct sonde_model_result *result,
 		struct sonde_report *report, const struct sonde_tally *most)

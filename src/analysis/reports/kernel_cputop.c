@@ -154,34 +154,12 @@ static const struct sonde_tally_column thread_columns[] = {
 	{ "pid", "PID", SONDE_CELL_INT, SONDE_TALLY_OWN },
 };
 static const struct sonde_model_table tables[] = {
-	{
-		.key = "cpus",
-		.title = "By CPU",
-		.group = BY_CPU,
-		SONDE_TALLY_COLUMNS(cpu_columns),
-		.rows = 64,
-		.weight = is_seen,
-		.row = cpu_row,
-	},
-	{
-		.key = "processes",
-		.title = "By process",
-		.group = BY_THREAD,
-		.by_process = true,
-		SONDE_TALLY_COLUMNS(process_columns),
-		.rows = 20,
-		.weight = cpu_ns,
-		.row = thread_cells,
-	},
-	{
-		.key = "threads",
-		.title = "By thread",
-		.group = BY_THREAD,
-		SONDE_TALLY_COLUMNS(thread_columns),
-		.rows = 20,
-		.weight = cpu_ns,
-		.row = thread_row,
-	},
+	SONDE_MODEL_TABLE("cpus", "By CPU", BY_CPU, cpu_columns, 64, is_seen,
+			  .row = cpu_row),
+	SONDE_MODEL_TABLE("processes", "By process", BY_THREAD, process_columns,
+			  20, cpu_ns, .by_process = true, .row = thread_cells),
+	SONDE_MODEL_TABLE("threads", "By thread", BY_THREAD, thread_columns, 20,
+			  cpu_ns, .row = thread_row),
 };
 
 static void say(const struct sonde_model_result *result,

@@ -193,45 +193,20 @@ static const struct sonde_tally_column file_columns[] = {
 	CALL_COLUMNS,
 };
 static const struct sonde_model_table devices[] = {
-	{
-		.key = "devices",
-		.title = "Requests of devices, from issue to completion",
-		.group = BY_DEVICE,
-		SONDE_TALLY_COLUMNS(device_columns),
-		.rows = 40,
-		.weight = sonde_tally_total,
-		.row = device_row,
-	},
-	{
-		.key = "queues",
-		.title = "Requests in queues, from insert to issue",
-		.group = BY_QUEUE,
-		SONDE_TALLY_COLUMNS(queue_columns),
-		.rows = 40,
-		.weight = sonde_tally_count,
-		.row = device_row,
-	},
+	SONDE_MODEL_TABLE("devices",
+			  "Requests of devices, from issue to completion",
+			  BY_DEVICE, device_columns, 40, sonde_tally_total,
+			  .row = device_row),
+	SONDE_MODEL_TABLE("queues", "Requests in queues, from insert to issue",
+			  BY_QUEUE, queue_columns, 40, sonde_tally_count,
+			  .row = device_row),
 };
 static const struct sonde_model_table calls[] = {
-	{
-		.key = "processes",
-		.title = "Calls by process",
-		.group = BY_THREAD,
-		.by_process = true,
-		SONDE_TALLY_COLUMNS(process_columns),
-		.rows = 20,
-		.minor = CALL_MINOR << 2,
-		.weight = moved,
-	},
-	{
-		.key = "files",
-		.title = "Calls by file",
-		.group = BY_FILE,
-		SONDE_TALLY_COLUMNS(file_columns),
-		.rows = 20,
-		.minor = CALL_MINOR << 1,
-		.weight = moved,
-	},
+	SONDE_MODEL_TABLE("processes", "Calls by process", BY_THREAD,
+			  process_columns, 20, moved, .by_process = true,
+			  .minor = CALL_MINOR << 2),
+	SONDE_MODEL_TABLE("files", "Calls by file", BY_FILE, file_columns, 20,
+			  moved, .minor = CALL_MINOR << 1),
 };
 
 static void say_calls(const struct sonde_model_result *result,

@@ -144,34 +144,12 @@ static const struct sonde_tally_column site_columns[] = {
 	{ "function", "FUNCTION", SONDE_CELL_TEXT, SONDE_TALLY_OWN },
 };
 static const struct sonde_model_table tables[] = {
-	{
-		.key = "processes",
-		.title = "By process",
-		.group = BY_THREAD,
-		.by_process = true,
-		SONDE_TALLY_COLUMNS(process_columns),
-		.rows = 20,
-		.weight = used,
-		.row = memory_row,
-	},
-	{
-		.key = "threads",
-		.title = "By thread",
-		.group = BY_THREAD,
-		SONDE_TALLY_COLUMNS(thread_columns),
-		.rows = 20,
-		.weight = used,
-		.row = memory_row,
-	},
-	{
-		.key = "sites",
-		.title = "The kernel's own, by caller",
-		.group = BY_SITE,
-		SONDE_TALLY_COLUMNS(site_columns),
-		.rows = 20,
-		.weight = used,
-		.row = site_row,
-	},
+	SONDE_MODEL_TABLE("processes", "By process", BY_THREAD, process_columns,
+			  20, used, .by_process = true, .row = memory_row),
+	SONDE_MODEL_TABLE("threads", "By thread", BY_THREAD, thread_columns, 20,
+			  used, .row = memory_row),
+	SONDE_MODEL_TABLE("sites", "The kernel's own, by caller", BY_SITE,
+			  site_columns, 20, used, .row = site_row),
 };
 
 static uint64_t pages_taken(const struct sonde_model_result *result,

@@ -137,33 +137,12 @@ static const struct sonde_tally_column prio_columns[] = {
 	SCHED_COLUMNS,
 };
 static const struct sonde_model_table tables[] = {
-	{
-		.key = "latency",
-		.title = "From wake-up to running",
-		.group = ALL,
-		SONDE_TALLY_COLUMNS(all_columns),
-		.rows = 1,
-		.minor = SCHED_MINOR << 0,
-		.weight = waited,
-	},
-	{
-		.key = "threads",
-		.title = "By thread",
-		.group = BY_THREAD,
-		SONDE_TALLY_COLUMNS(thread_columns),
-		.rows = 20,
-		.minor = SCHED_MINOR << 2,
-		.weight = waited,
-	},
-	{
-		.key = "priorities",
-		.title = "By priority",
-		.group = BY_PRIO,
-		SONDE_TALLY_COLUMNS(prio_columns),
-		.rows = 20,
-		.minor = SCHED_MINOR << 1,
-		.weight = waited,
-	},
+	SONDE_MODEL_TABLE("latency", "From wake-up to running", ALL,
+			  all_columns, 1, waited, .minor = SCHED_MINOR << 0),
+	SONDE_MODEL_TABLE("threads", "By thread", BY_THREAD, thread_columns, 20,
+			  waited, .minor = SCHED_MINOR << 2),
+	SONDE_MODEL_TABLE("priorities", "By priority", BY_PRIO, prio_columns,
+			  20, waited, .minor = SCHED_MINOR << 1),
 };
 
 static const struct sonde_model_report model = {

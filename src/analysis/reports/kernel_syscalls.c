@@ -85,31 +85,12 @@ static const struct sonde_tally_column thread_columns[] = {
 	CALL_COLUMNS,
 };
 static const struct sonde_model_table tables[] = {
-	{
-		.key = "all",
-		.title = "System calls",
-		.group = ALL,
-		SONDE_TALLY_COLUMNS(all_columns),
-		.rows = 1,
-		.weight = sonde_tally_count,
-	},
-	{
-		.key = "calls",
-		.title = "By call",
-		.group = BY_CALL,
-		SONDE_TALLY_COLUMNS(call_columns),
-		.rows = 40,
-		.weight = sonde_tally_total,
-		.row = call_row,
-	},
-	{
-		.key = "threads",
-		.title = "By thread",
-		.group = BY_THREAD,
-		SONDE_TALLY_COLUMNS(thread_columns),
-		.rows = 20,
-		.weight = sonde_tally_total,
-	},
+	SONDE_MODEL_TABLE("all", "System calls", ALL, all_columns, 1,
+			  sonde_tally_count),
+	SONDE_MODEL_TABLE("calls", "By call", BY_CALL, call_columns, 40,
+			  sonde_tally_total, .row = call_row),
+	SONDE_MODEL_TABLE("threads", "By thread", BY_THREAD, thread_columns, 20,
+			  sonde_tally_total),
 };
 
 static const struct sonde_model_report model = {
