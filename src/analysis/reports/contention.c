@@ -532,3 +532,19 @@ int sonde_contention_read(struct sonde_analysis_args *args,
 				   "too many locks or threads at a time; "
 				   "choose less with --from, --to or -f");
 }
+
+void sonde_contention_put_wait(struct sonde_table *table,
+			       const struct sonde_worst_span *span)
+{
+	sonde_table_row(table);
+	sonde_table_int(table, 0,
+			sonde_elapsed_ns(span->begin_ns, span->end_ns));
+	sonde_table_int(table, 1, span->begin_ns);
+	sonde_table_int(table, 2, span->tid);
+	sonde_table_text(table, 3, span->name);
+	sonde_table_uint(table, 4, span->place);
+	if (span->other_tid < 0)
+		return;
+	sonde_table_int(table, 5, span->other_tid);
+	sonde_table_uint(table, 6, span->other_place);
+}

@@ -119,6 +119,20 @@ struct sonde_contention {
 void sonde_contention_init(struct sonde_contention *contention);
 void sonde_contention_fini(struct sonde_contention *contention);
 
+/* The first columns of a table of long waits, and a new row's cells of them. */
+#define SONDE_CONTENTION_WAIT_COLUMNS                          \
+	{ "wait", "WAIT", SONDE_CELL_DURATION },               \
+		{ "begin", "BEGIN", SONDE_CELL_TIME },         \
+		{ "tid", "THREAD", SONDE_CELL_INT },           \
+		{ "lock", "LOCK", SONDE_CELL_TEXT },           \
+		{ "caller", "CALLED FROM", SONDE_CELL_HEX },   \
+		{ "holder", "HELD BY", SONDE_CELL_INT },       \
+	{                                                      \
+		"holder_caller", "LOCKED FROM", SONDE_CELL_HEX \
+	}
+void sonde_contention_put_wait(struct sonde_table *table,
+			       const struct sonde_worst_span *span);
+
 /* The events that matter, as a journal has them. */
 extern const struct sonde_journal_form sonde_contention_forms[];
 extern const size_t sonde_contention_nr_forms;

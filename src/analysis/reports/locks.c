@@ -524,21 +524,13 @@ static void add_long_wait(const struct sonde_analysis_args *args,
 	const struct sonde_analysis_site taken =
 		span_site(span, span->other_place, span->other_ns);
 
-	sonde_table_row(table);
-	sonde_table_int(table, 0,
-			sonde_elapsed_ns(span->begin_ns, span->end_ns));
-	sonde_table_int(table, 1, span->begin_ns);
-	sonde_table_int(table, 2, span->tid);
-	sonde_table_text(table, 3, span->name);
-	sonde_table_uint(table, 4, span->place);
+	sonde_contention_put_wait(table, span);
 	sonde_table_text(table, 7, sonde_analysis_thread_name(args, span->tid));
 	sonde_table_text(table, 8, variable_name(args, &lock));
 	sonde_table_text(table, 9, sonde_analysis_site_text(args, &from));
-	if (span->other_tid < 0)
-		return;
-	sonde_table_int(table, 5, span->other_tid);
-	sonde_table_uint(table, 6, span->other_place);
-	sonde_table_text(table, 10, sonde_analysis_site_text(args, &taken));
+	if (span->other_tid >= 0)
+		sonde_table_text(table, 10,
+				 sonde_analysis_site_text(args, &taken));
 }
 
 static void add_worst(const struct sonde_analysis_args *args,
@@ -546,13 +538,7 @@ static void add_worst(const struct sonde_analysis_args *args,
 		      struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
-		{ "wait", "WAIT", SONDE_CELL_DURATION },
-		{ "begin", "BEGIN", SONDE_CELL_TIME },
-		{ "tid", "THREAD", SONDE_CELL_INT },
-		{ "lock", "LOCK", SONDE_CELL_TEXT },
-		{ "caller", "CALLED FROM", SONDE_CELL_HEX },
-		{ "holder", "HELD BY", SONDE_CELL_INT },
-		{ "holder_caller", "LOCKED FROM", SONDE_CELL_HEX },
+		SONDE_CONTENTION_WAIT_COLUMNS,
 		SONDE_NAME_COLUMN,
 		VARIABLE_COLUMN,
 		{ "code", "WAITED AT", SONDE_CELL_TEXT },

@@ -312,34 +312,15 @@ static int lock_rows(struct making *making)
 /* ---- the longest waits ---- */
 
 static const struct sonde_column wait_columns[] = {
-	{ "wait", "WAIT", SONDE_CELL_DURATION },
-	{ "begin", "BEGIN", SONDE_CELL_TIME },
-	{ "tid", "THREAD", SONDE_CELL_INT },
-	{ "lock", "LOCK", SONDE_CELL_TEXT },
-	{ "caller", "CALLED FROM", SONDE_CELL_HEX },
-	{ "holder", "HELD BY", SONDE_CELL_INT },
-	{ "holder_caller", "LOCKED FROM", SONDE_CELL_HEX },
+	SONDE_CONTENTION_WAIT_COLUMNS,
 };
 
 static void top_add_wait(struct making *making,
 			 const struct sonde_worst_span *span)
 {
-	struct sonde_table *table = making->table;
-
-	if (!is_wanted(making, span->name, SONDE_KEY_INT, (uint64_t)span->tid,
-		       (uint32_t)span->other_tid))
-		return;
-	sonde_table_row(table);
-	sonde_table_int(table, 0,
-			sonde_elapsed_ns(span->begin_ns, span->end_ns));
-	sonde_table_int(table, 1, span->begin_ns);
-	sonde_table_int(table, 2, span->tid);
-	sonde_table_text(table, 3, span->name);
-	sonde_table_uint(table, 4, span->place);
-	if (span->other_tid < 0)
-		return;
-	sonde_table_int(table, 5, span->other_tid);
-	sonde_table_uint(table, 6, span->other_place);
+	if (is_wanted(making, span->name, SONDE_KEY_INT, (uint64_t)span->tid,
+		      (uint32_t)span->other_tid))
+		sonde_contention_put_wait(making->table, span);
 }
 
 static int wait_rows(struct making *making)
