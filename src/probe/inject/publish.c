@@ -19,64 +19,67 @@
 #define PLANS_FIRST 16u
 #define PLANS_ALIGN 8u
 
+/* Of a table of `nr` entries, whose first member is their key and 0 in free ones:
+ * the one that has the key, or shall have it; NULL: it is full. */
+static void *publish_entry(void *table, size_t size, uint32_t nr, uint64_t key)
+{
+	uint32_t at = sonde_agent_hash(key, nr);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		void *entry = (char *)table + ((at + i) & (nr - 1)) * size;
+		uint64_t old = sonde_load_relaxed((const uint64_t *)entry);
+
+		if (!old || old == key)
+			return entry;
+	}
+	return NULL;
+}
+
 int sonde_publish_trap(struct sonde_agent *agent, uint64_t address, uint64_t to)
 {
-	uint32_t at = sonde_agent_hash(address, SONDE_AGENT_TRAPS_MAX);
+	struct sonde_agent_trap *trap = publish_entry(
+		agent->traps, sizeof(*trap), SONDE_AGENT_TRAPS_MAX, address);
 
-	for (uint32_t i = 0; i < SONDE_AGENT_TRAPS_MAX; i++) {
-		struct sonde_agent_trap *trap =
-			&agent->traps[(at + i) & (SONDE_AGENT_TRAPS_MAX - 1)];
-		uint64_t old = sonde_load_relaxed(&trap->address);
-		if (old && old != address)
-			continue;
-		/* Both: pairs with find_trap (agent/signals.c), which sees a
-		 * pad that is complete. */
-		sonde_store_release(&trap->to, to);
-		sonde_store_release(&trap->address, address);
-		return 0;
-	}
-	return -ENOSPC;
+	if (!trap)
+		return -ENOSPC;
+	/* Both: pairs with find_trap (agent/signals.c), which sees a pad that
+	 * is complete. */
+	sonde_store_release(&trap->to, to);
+	sonde_store_release(&trap->address, address);
+	return 0;
 }
 
 int sonde_publish_fault(struct sonde_agent *agent,
 			const struct sonde_agent_fault *fault)
 {
-	uint32_t at = sonde_agent_hash(fault->at, SONDE_AGENT_FAULTS_MAX);
+	struct sonde_agent_fault *entry =
+		publish_entry(agent->faults, sizeof(*entry),
+			      SONDE_AGENT_FAULTS_MAX, fault->at);
 
-	for (uint32_t i = 0; i < SONDE_AGENT_FAULTS_MAX; i++) {
-		struct sonde_agent_fault *entry =
-			&agent->faults[(at + i) & (SONDE_AGENT_FAULTS_MAX - 1)];
-		uint64_t old = sonde_load_relaxed(&entry->at);
-		if (old && old != fault->at)
-			continue;
-		entry->probe = fault->probe;
-		sonde_store_relaxed(&entry->to, fault->to);
-		/* Pairs with the fault handler's load of `at`. */
-		sonde_store_release(&entry->at, fault->at);
-		return 0;
-	}
-	return -ENOSPC;
+	if (!entry)
+		return -ENOSPC;
+	entry->probe = fault->probe;
+	sonde_store_relaxed(&entry->to, fault->to);
+	/* Pairs with the fault handler's load of `at`. */
+	sonde_store_release(&entry->at, fault->at);
+	return 0;
 }
 
 int sonde_publish_copy(struct sonde_agent *agent,
 		       const struct sonde_agent_copy *copy)
 {
-	uint32_t at = sonde_agent_hash(copy->at, SONDE_AGENT_COPIES_MAX);
+	struct sonde_agent_copy *entry =
+		publish_entry(agent->copies, sizeof(*entry),
+			      SONDE_AGENT_COPIES_MAX, copy->at);
 
-	for (uint32_t i = 0; i < SONDE_AGENT_COPIES_MAX; i++) {
-		struct sonde_agent_copy *entry =
-			&agent->copies[(at + i) & (SONDE_AGENT_COPIES_MAX - 1)];
-		uint64_t old = sonde_load_relaxed(&entry->at);
-		if (old && old != copy->at)
-			continue;
-		entry->site = copy->site;
-		entry->pushed = copy->pushed;
-		entry->back = copy->back;
-		/* Pairs with find_copy's load of `at` (agent/signals.c). */
-		sonde_store_release(&entry->at, copy->at);
-		return 0;
-	}
-	return -ENOSPC;
+	if (!entry)
+		return -ENOSPC;
+	entry->site = copy->site;
+	entry->pushed = copy->pushed;
+	entry->back = copy->back;
+	/* Pairs with find_copy's load of `at` (agent/signals.c). */
+	sonde_store_release(&entry->at, copy->at);
+	return 0;
 }
 
 /* ---- plans ---- */
