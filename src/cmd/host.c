@@ -136,9 +136,9 @@ static const char *host_lacks(const struct words *words)
 static int host_run(int argc, char **argv)
 {
 	static struct sonde_command_host_config config;
+	static struct utsname system;
 	static char out[PATH_MAX];
 	struct words words = { .pause = "10s" };
-	struct utsname system;
 	uint64_t pause_us = 0;
 	const char *lacks;
 	int status = sonde_option_take(&sonde_command_host, argc, argv, &words,

@@ -109,8 +109,9 @@ static int start_check_words(char *const *words)
 
 /* The name is free, or so it seems. */
 static int start_named(const struct sonde_record_options *options,
-		       struct sonde_recorder_start_config *config)
+		       const struct sonde_recorder_start_config *without_place)
 {
+	struct sonde_recorder_start_config config = *without_place;
 	struct sonde_place place = SONDE_PLACE_NONE;
 	struct sonde_recorder_start_result result;
 	char directory[PATH_MAX];
@@ -130,22 +131,22 @@ static int start_named(const struct sonde_record_options *options,
 		sonde_place_remove(&place);
 		return EXIT_FAILED;
 	}
-	config->directory = path;
-	config->named.place = &place;
-	rc = sonde_recorder_start(config, &result);
+	config.directory = path;
+	config.named.place = &place;
+	rc = sonde_recorder_start(&config, &result);
 	if (rc) {
 		/* What was made for it goes. */
 		sonde_place_remove(&place);
 		if (rc == -EADDRINUSE)
-			return complain_exists(config->named.home,
-					       config->named.name);
+			return complain_exists(config.named.home,
+					       config.named.name);
 		sonde_complain("%s", result.text);
 		return result.wrong_rules ? SONDE_EXIT_USAGE : EXIT_FAILED;
 	}
 	sonde_place_close(&place);
-	tell(options, config->named.name, &result);
+	tell(options, config.named.name, &result);
 	if (options->json)
-		show_started(config->named.home, config->named.name);
+		show_started(config.named.home, config.named.name);
 	return 0;
 }
 
