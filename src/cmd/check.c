@@ -34,9 +34,8 @@ static int run(int argc, char **argv)
 
 	sonde_read_init(&read, &sonde_command_check);
 	status = sonde_option_take(read.command, argc, argv, &words, &read);
-	if (status >= 0)
-		return status;
-	status = sonde_read_open(&read, argc, argv, 1, 0);
+	if (status < 0)
+		status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
 	args = sonde_read_args(&read, &sonde_analysis_check);

@@ -113,43 +113,29 @@ static int add_event(struct sonde_source_known *known, uint32_t event,
 			  (const struct sonde_desc *)room);
 }
 
-static int describe_stacks(struct sonde_mappings *mappings,
-			   struct sonde_source_known *known)
-{
-	int rc;
-
-	if (!mappings->has_stacks || mappings->stacks_are_described)
-		return 0;
-	rc = add_event(known, STACK_EVENT, "stack", sonde_callstacks_describe);
-	if (!rc)
-		rc = add_event(known, LOST_EVENT, "stacks_lost",
-			       sonde_callstacks_describe_lost);
-	mappings->stacks_are_described = !rc;
-	return rc;
-}
-
-static int describe_code(struct sonde_mappings *mappings,
-			 struct sonde_source_known *known)
-{
-	int rc;
-
-	if (!mappings->has_code || mappings->code_is_described)
-		return 0;
-	rc = add_event(known, CODE_EVENT, "code", sonde_session_code_describe);
-	if (!rc)
-		rc = add_event(known, UNTOLD_EVENT, "code_lost",
-			       sonde_session_code_describe_lost);
-	mappings->code_is_described = !rc;
-	return rc;
-}
-
 /* What not every trace has. */
 static int describe_more(struct sonde_mappings *mappings,
 			 struct sonde_source_known *known)
 {
-	int rc = describe_stacks(mappings, known);
+	int rc = 0;
 
-	return rc ? rc : describe_code(mappings, known);
+	if (mappings->has_stacks && !mappings->stacks_are_described) {
+		rc = add_event(known, STACK_EVENT, "stack",
+			       sonde_callstacks_describe);
+		if (!rc)
+			rc = add_event(known, LOST_EVENT, "stacks_lost",
+				       sonde_callstacks_describe_lost);
+		mappings->stacks_are_described = !rc;
+	}
+	if (!rc && mappings->has_code && !mappings->code_is_described) {
+		rc = add_event(known, CODE_EVENT, "code",
+			       sonde_session_code_describe);
+		if (!rc)
+			rc = add_event(known, UNTOLD_EVENT, "code_lost",
+				       sonde_session_code_describe_lost);
+		mappings->code_is_described = !rc;
+	}
+	return rc;
 }
 
 static int describe(struct sonde_source *base, struct sonde_source_known *known)

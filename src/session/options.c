@@ -1080,6 +1080,13 @@ static int apply_interval(void *ctx, const char *value)
 	{ "stack", 0, "[=DEPTH]", NULL, BY(apply_stack), \
 	  "with each event its call stack, of so many frames of the program at " \
 	  "most (default: 16); of kernel events, the kernel's part, too" }
+/* What runs, of which it is. */
+#define PROCESS_OPTIONS \
+	{ "process", 'p', "PID|NAME", NULL, BY(apply_process), \
+	  "this one, or all of this name; may be given several times" }, \
+	{ "user", 'u', "USER", NULL, BY(apply_user), "those of this user" }, \
+	{ "cgroup", 0, "PATH", SONDE_VALUE_DIR, BY(apply_cgroup), \
+	  "those in this control group, or below" }
 /* What is chosen of a program's events, and recorded or counted. */
 #define FILTER_OPTION \
 	{ "filter", 0, "COND", NULL, BY(apply_filter), \
@@ -1133,11 +1140,7 @@ const struct sonde_option sonde_record_option_table[] = {
 	  BY(apply_context),
 	  "with each event of a program what its thread says of itself; but for "
 	  "ip it makes a system call for that (sonde list --contexts)" },
-	{ "process", 'p', "PID|NAME", NULL, BY(apply_process),
-	  "this one, or all of this name; may be given several times" },
-	{ "user", 'u', "USER", NULL, BY(apply_user), "those of this user" },
-	{ "cgroup", 0, "PATH", SONDE_VALUE_DIR, BY(apply_cgroup),
-	  "those in this control group, or below" },
+	PROCESS_OPTIONS,
 	{ "container", 0, "ID", NULL, BY(apply_container),
 	  "those in this container: the first digits of its id, as docker ps "
 	  "or sonde ps shows it" },
@@ -1240,11 +1243,7 @@ const struct sonde_option sonde_count_option_table[] = {
 	FILTER_OPTION,
 	EVENT_OPTIONS,
 	FUNCTION_OPTIONS,
-	{ "process", 'p', "PID|NAME", NULL, BY(apply_process),
-	  "this one, or all of this name; may be given several times" },
-	{ "user", 'u', "USER", NULL, BY(apply_user), "those of this user" },
-	{ "cgroup", 0, "PATH", SONDE_VALUE_DIR, BY(apply_cgroup),
-	  "those in this control group, or below" },
+	PROCESS_OPTIONS,
 	{ "duration", 0, "TIME", NULL, BY(apply_duration),
 	  "end after 500ms, 10s, 5min, 1h" },
 	{ .help = "What to tell" },
@@ -1276,11 +1275,7 @@ const struct sonde_option sonde_count_option_table[] = {
 	  "'http:request if bytes > 1000': under a condition" }, \
 	EVENT_OPTIONS, \
 	__VA_ARGS__ \
-	{ "process", 'p', "PID|NAME", NULL, BY(apply_process), \
-	  "this one, or all of this name; may be given several times" }, \
-	{ "user", 'u', "USER", NULL, BY(apply_user), "those of this user" }, \
-	{ "cgroup", 0, "PATH", SONDE_VALUE_DIR, BY(apply_cgroup), \
-	  "those in this control group, or below" }, \
+	PROCESS_OPTIONS, \
 	{ "container", 0, "ID", NULL, BY(apply_container), \
 	  "those in this container: the first digits of its id" }, \
 	{ "duration", 0, "TIME", NULL, BY(apply_duration), \

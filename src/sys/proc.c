@@ -339,17 +339,6 @@ int sonde_proc_status(pid_t pid, const char *key, uint32_t base,
 		       -ENOENT;
 }
 
-bool sonde_proc_has_our_numbers(pid_t pid)
-{
-	char text[SONDE_PROC_STATUS_BYTES];
-	uint64_t last;
-
-	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/status", pid);
-	/* One in each namespace that it can be seen from. */
-	return sonde_proc_numbers(sonde_proc_find(text, "NSpid"), 10, &last) ==
-	       1;
-}
-
 int sonde_proc_maps_open(struct sonde_lines *lines, pid_t pid)
 {
 	return sonde_lines_open(lines, "/proc/%d/maps", pid);

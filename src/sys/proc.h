@@ -131,9 +131,6 @@ int sonde_proc_ended(int pidfd, pid_t pid, int *ret_status);
 int sonde_proc_status(pid_t pid, const char *key, uint32_t base,
 		      uint64_t *ret_number);
 
-/* Whether its numbers are ours: it has no PID namespace of its own. */
-bool sonde_proc_has_our_numbers(pid_t pid);
-
 /* /proc/PID/maps, mapping by mapping; the lines are opened and closed by the
  * caller. False at the end. */
 int sonde_proc_maps_open(struct sonde_lines *lines, pid_t pid);

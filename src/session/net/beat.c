@@ -45,11 +45,6 @@ static const struct sonde_net_field beat_fields[] = {
 	{ 0 },
 };
 
-const char *sonde_net_beat_state_word(enum sonde_net_beat_state state)
-{
-	return states[state];
-}
-
 size_t sonde_net_beat_put(const struct sonde_net_beat *beat,
 			  char to[SONDE_NET_HEAD_MAX])
 {

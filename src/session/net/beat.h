@@ -62,9 +62,6 @@ struct sonde_net_beat {
 	int64_t ahead_ns;
 };
 
-/* The word for it: "running". */
-const char *sonde_net_beat_state_word(enum sonde_net_beat_state state);
-
 /* The line, with its newline and a NUL behind that; its bytes. */
 size_t sonde_net_beat_put(const struct sonde_net_beat *beat,
 			  char to[SONDE_NET_HEAD_MAX]);
