@@ -48,6 +48,9 @@ struct answer {
 	char host[SONDE_NET_NAME_MAX + 1];
 	enum answer_state state;
 	char why[WHY_MAX];
+	/* What its snapshot has of before it was asked: so much, at least; -1:
+	 * nobody knows. */
+	int64_t before_ns;
 	struct sonde_session_document *document; /* NULL: none */
 };
 
@@ -58,6 +61,8 @@ struct asking {
 	struct sonde_net_config config;
 	struct sonde_net_error error;
 	uint64_t within_ns;
+	uint64_t asked_ns;      /* monotonic */
+	int64_t asked_time_ns;  /* the same, since 1970 */
 	struct answer *answers; /* malloc */
 	size_t nr, room;
 	bool json, has_hosts;
@@ -186,7 +191,8 @@ static struct answer *asking_answer(struct asking *asking, const char *host)
 	if (asking->nr == HOSTS_MAX ||
 	    SONDE_GROW(asking->answers, asking->nr, asking->room))
 		return NULL;
-	asking->answers[i] = (struct answer){ .state = ANSWER_NONE };
+	asking->answers[i] =
+		(struct answer){ .state = ANSWER_NONE, .before_ns = -1 };
 	(void)snprintf(asking->answers[i].host, sizeof(asking->answers[i].host),
 		       "%s", host);
 	asking->nr++;
@@ -224,8 +230,19 @@ static void put_why(struct answer *answer, const char *words, size_t size)
 		       words + skip);
 }
 
+/* It reached back so far when it was said, so that much less of what was before it was
+ * asked for, as has gone by since: whatever clocks show. */
+static int64_t asking_before(const struct asking *asking, uint64_t reach_ns)
+{
+	uint64_t elapsed_ns = sonde_monotonic_ns() - asking->asked_ns;
+
+	return !reach_ns             ? -1 :
+	       reach_ns < elapsed_ns ? 0 :
+				       (int64_t)(reach_ns - elapsed_ns);
+}
+
 /* What a machine says is a stranger's. */
-static void asking_take(struct answer *answer,
+static void asking_take(const struct asking *asking, struct answer *answer,
 			const struct sonde_net_heard_word *word)
 {
 	struct sonde_fleet_answer said;
@@ -248,6 +265,7 @@ static void asking_take(struct answer *answer,
 		answer->state = ANSWER_REFUSED;
 	if (!said.status)
 		answer->state = ANSWER_DONE;
+	answer->before_ns = asking_before(asking, said.reach_ns);
 	if (!said.status && said.report_size)
 		(void)sonde_session_document_read(said.report, said.report_size,
 						  &answer->document);
@@ -287,7 +305,7 @@ static int hear_answers(struct asking *asking, struct sonde_net *net)
 		if (!answer)
 			return sonde_net_fail(&asking->error, -ENOMEM,
 					      "no memory");
-		asking_take(answer, &word);
+		asking_take(asking, answer, &word);
 		if (everywhere_ask())
 			return -EINTR;
 	}
@@ -302,8 +320,10 @@ enum column {
 	COLUMN_STATE,
 	COLUMN_EVENTS,
 	COLUMN_LOST,
+	COLUMN_BEFORE,
 	COLUMN_DIRECTORY,
 	COLUMN_WHY,
+	COLUMN_ASKED,
 	NR_COLUMNS,
 };
 
@@ -313,8 +333,10 @@ static const struct sonde_column columns[] = {
 	[COLUMN_STATE] = { "state", "STATE", SONDE_CELL_TEXT },
 	[COLUMN_EVENTS] = { "events", "EVENTS", SONDE_CELL_COUNT },
 	[COLUMN_LOST] = { "lost", "LOST", SONDE_CELL_COUNT },
+	[COLUMN_BEFORE] = { "before", "BEFORE", SONDE_CELL_DURATION },
 	[COLUMN_DIRECTORY] = { "directory", "DIRECTORY", SONDE_CELL_TEXT },
 	[COLUMN_WHY] = { "why", "WHY", SONDE_CELL_TEXT },
+	[COLUMN_ASKED] = { "asked", "ASKED", SONDE_CELL_TIME },
 };
 
 static void put_document(struct sonde_table *table,
@@ -341,7 +363,8 @@ static void put_document(struct sonde_table *table,
 						      "events.lost_disk"));
 }
 
-static void asking_put_answer(struct sonde_table *table,
+static void asking_put_answer(const struct asking *asking,
+			      struct sonde_table *table,
 			      const struct answer *answer)
 {
 	static const char *const words[] = {
@@ -359,6 +382,9 @@ static void asking_put_answer(struct sonde_table *table,
 	sonde_table_row(table);
 	sonde_table_text(table, COLUMN_HOST, answer->host);
 	sonde_table_text(table, COLUMN_ANSWER, words[answer->state]);
+	sonde_table_int(table, COLUMN_ASKED, asking->asked_time_ns);
+	if (answer->before_ns >= 0)
+		sonde_table_int(table, COLUMN_BEFORE, answer->before_ns);
 	if (*why)
 		sonde_table_text(table, COLUMN_WHY, why);
 	if (answer->document)
@@ -381,9 +407,10 @@ static bool show_answers(const struct asking *asking, bool knows_all)
 					  "here, so one that is silent isn't "
 					  "listed");
 	for (size_t i = 0; i < asking->nr; i++) {
-		asking_put_answer(table, &asking->answers[i]);
+		asking_put_answer(asking, table, &asking->answers[i]);
 		is_well = is_well && asking->answers[i].state == ANSWER_DONE;
 	}
+	sonde_table_minor(table, 1u << COLUMN_ASKED);
 	sonde_table_sort(table, COLUMN_HOST, false);
 	if (sonde_report_error(report) ||
 	    sonde_show_report(&how, report, stdout))
@@ -410,6 +437,8 @@ static int asking_call(struct asking *asking, struct sonde_net *net,
 	if (!word.size)
 		return sonde_net_fail(&asking->error, -E2BIG,
 				      "these options are too long to be sent");
+	asking->asked_time_ns = (int64_t)sonde_time_ns(CLOCK_REALTIME);
+	asking->asked_ns = sonde_monotonic_ns();
 	err = sonde_net_work_call(net, asking->by, job, &word);
 	if (err)
 		return err;

@@ -33,6 +33,7 @@
 #include "cmd/again.h"
 #include "cmd/cmd.h"
 #include "cmd/host.h"
+#include "cmd/host_reach.h"
 #include "sys/proc.h"
 
 #define OBEY_MS   60000
@@ -49,6 +50,9 @@ struct deed {
 	char *output; /* malloc */
 	size_t output_size;
 	char directory[PATH_MAX]; /* of its trace; "": it has none */
+	/* Of a snapshot, if it is known: how far it reached back at a time, by the
+	 * monotonic clock, when it had been made. */
+	uint64_t reach_ns, reach_at_ns;
 };
 
 /* ---- words ---- */
@@ -309,6 +313,11 @@ static void make_answer_of(struct sonde_command_host_config *config,
 	(void)snprintf(output, sizeof(output), "--output=%s", deed->directory);
 	host_put_words(config, &words, output, argv);
 	host_obey(argv, deed);
+	deed->reach_at_ns = sonde_monotonic_ns();
+	if (!deed->status && order->what == SONDE_FLEET_ORDER_SNAPSHOT &&
+	    !sonde_command_host_reach(deed->directory, deed->output,
+				      deed->output_size, &deed->reach_ns))
+		deed->reach_ns = 0;
 	if (!deed->status && recent) {
 		recent->at_ns = sonde_monotonic_ns();
 		(void)snprintf(recent->directory, sizeof(recent->directory),
@@ -337,6 +346,9 @@ void *sonde_command_host_do(struct sonde_command_host_config *config,
 		.report = deed.output,
 		.report_size = deed.output_size,
 	};
+	if (deed.reach_ns)
+		answer.reach_ns =
+			deed.reach_ns + sonde_monotonic_ns() - deed.reach_at_ns;
 	bytes = sonde_fleet_answer_put(&answer, ret_size);
 	free(deed.output);
 	return bytes;

@@ -115,7 +115,7 @@ int sonde_fleet_request_parse(const void *bytes, size_t size,
 /* ---- answers ---- */
 
 struct answer_sizes {
-	uint64_t status, words, report;
+	uint64_t status, words, report, reach;
 };
 
 #define ANSWER(key, member, max) \
@@ -125,6 +125,7 @@ static const struct sonde_net_field answer_fields[] = {
 	ANSWER(" status=", status, 255),
 	ANSWER(" words=", words, SONDE_FLEET_SAID_MAX),
 	ANSWER(" report=", report, SONDE_FLEET_ANSWER_MAX),
+	SONDE_NET_FIELD(SOME, " reach=", struct answer_sizes, reach, INT64_MAX),
 	{ 0 },
 };
 
@@ -132,7 +133,8 @@ void *sonde_fleet_answer_put(const struct sonde_fleet_answer *answer,
 			     size_t *ret_size)
 {
 	const struct answer_sizes sizes = { answer->status, answer->words_size,
-					    answer->report_size };
+					    answer->report_size,
+					    answer->reach_ns };
 	char line[SONDE_NET_HEAD_MAX];
 	size_t length = sonde_net_line_put("sonde1 answer", answer_fields,
 					   &sizes, line);
@@ -165,5 +167,6 @@ int sonde_fleet_answer_parse(const void *bytes, size_t size,
 	ret_answer->words_size = (size_t)sizes.words;
 	ret_answer->report = ret_answer->words + sizes.words;
 	ret_answer->report_size = (size_t)sizes.report;
+	ret_answer->reach_ns = sizes.reach;
 	return 0;
 }

@@ -19,10 +19,11 @@
  *
  * and an answer is
  *
- *	sonde1 answer status=N words=N report=N check=HEX
+ *	sonde1 answer status=N words=N report=N [reach=N] check=HEX
  *
  * with so many bytes of words, for people, and then of reports
- * (analysis/report_wire.h, which isn't looked into here).
+ * (analysis/report_wire.h, which isn't looked into here); of a snapshot, so many
+ * nanoseconds before the answer was said nothing is missing in it.
  *
  * What is read is checked as a head of a message is (message.h): it has one form,
  * and its names can be those of directories.
@@ -115,6 +116,7 @@ struct sonde_fleet_answer {
 	size_t words_size;
 	const void *report;
 	size_t report_size;
+	uint64_t reach_ns; /* of a snapshot; 0: nobody knows, or it is none */
 };
 
 /* malloc'd; NULL: no memory. */

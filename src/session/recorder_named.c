@@ -412,6 +412,7 @@ static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 {
 	struct sonde_place_error error = { "" };
 	struct sonde_summary summary;
+	uint64_t now = r->timebase.now();
 	struct line line;
 
 	if (r->config->session->mode != SONDE_OVERWRITE) {
@@ -431,6 +432,9 @@ static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 		return;
 	}
 	put_snapshot(&line.json, directory, &summary);
+	/* It has all that had happened by then and wasn't overwritten. */
+	sonde_json_put_unsigned(&line.json, "began_clock", r->began);
+	sonde_json_put_unsigned(&line.json, "made_clock", now);
 	answer(asker, end_answer(&line));
 }
 

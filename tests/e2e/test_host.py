@@ -273,6 +273,28 @@ def what_happens_on_one_machine_makes_all_write_what_they_hold():
 
 
 @test
+def a_snapshot_says_since_when_nothing_is_missing():
+    url = Server().url
+    with Machine(url, "web-1") as one:
+        begun = time.time_ns()
+        start(url, "*")
+        one.program.do("emit", 10)
+        for overwritten in (False, True):
+            if overwritten:
+                one.program.do("emit", 300_000)
+            row = ask(url, "snapshot", "night", "--hosts", "*")["web-1"]
+            check(row["before_ns"] is not None, f"it isn't known: {row}")
+            streams = json.loads(run(SONDE, "stat", "--json",
+                                     row["directory"]).stdout)["streams"]
+            since = max((s["begin_ns"] for s in streams if s["lost_events"]),
+                        default=begun)
+            check_equal(since != begun, overwritten, "what was overwritten")
+            # What is claimed to be whole doesn't begin earlier.
+            check(row["asked_ns"] - row["before_ns"] >= since,
+                  f"{row}: before {since}")
+
+
+@test
 def who_cannot_ask_says_so_and_records_on():
     with Home() as home:
         obedient = Program(own_program())

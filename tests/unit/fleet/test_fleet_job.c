@@ -362,8 +362,8 @@ static void what_does_not_fit_a_line_is_not_asked(void **state)
 
 static void an_answer_has_its_words_and_its_report(void **state)
 {
-	const struct sonde_fleet_answer answer = { 3, "words\n", 6, "report",
-						   6 };
+	const struct sonde_fleet_answer answer = { 3, "words\n",  6, "report",
+						   6, 10000000000 };
 	struct sonde_fleet_answer got;
 	size_t size;
 	char *bytes = sonde_fleet_answer_put(&answer, &size);
@@ -375,6 +375,7 @@ static void an_answer_has_its_words_and_its_report(void **state)
 	assert_memory_equal(got.words, "words\n", 6);
 	assert_int_equal(got.report_size, 6);
 	assert_memory_equal(got.report, "report", 6);
+	assert_int_equal(got.reach_ns, 10000000000);
 	for (size_t i = 0; i < size; i++)
 		assert_int_equal(sonde_fleet_answer_parse(bytes, i, &got),
 				 -EINVAL);
