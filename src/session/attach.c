@@ -297,6 +297,12 @@ static void meet(struct sonde_attach *attach, pid_t pid)
 	settle(attach, &now);
 }
 
+static bool is_look_over(const struct sonde_attach *attach)
+{
+	return attach->config.is_over &&
+	       attach->config.is_over(attach->config.ctx);
+}
+
 uint32_t sonde_attach_look(struct sonde_attach *attach)
 {
 	uint32_t nr_before = attach->nr_came;
@@ -307,8 +313,11 @@ uint32_t sonde_attach_look(struct sonde_attach *attach)
 	while (dir && (entry = readdir(dir))) {
 		pid_t pid = sonde_proc_number(entry->d_name);
 
-		if (pid > 0 && is_meant(attach, pid))
-			meet(attach, pid);
+		if (pid <= 0 || !is_meant(attach, pid))
+			continue;
+		if (is_look_over(attach))
+			break;
+		meet(attach, pid);
 	}
 	if (dir)
 		(void)closedir(dir); /* it was only read */

@@ -53,6 +53,8 @@ struct sonde_attach_config {
 	 */
 	int (*hook)(void *ctx, const struct sonde_peer *who);
 	const char *(*why_not)(void *ctx, pid_t pid);
+	/* NULL, or: whether a look is to end before the next process. */
+	bool (*is_over)(void *ctx);
 	void *ctx;
 };
 

@@ -249,19 +249,43 @@ static int died_early(struct front *front)
 	return -ECHILD;
 }
 
+static int stopped_before(struct front *front)
+{
+	(void)snprintf(front->result->failed, sizeof(front->result->failed),
+		       "interrupted before anything was recorded");
+	front->result->stop_signal = front->early_stop;
+	return -EINTR;
+}
+
+static bool was_stopped_early(void *ctx)
+{
+	struct front *front = ctx;
+
+	if (!front->early_stop)
+		front->early_stop = stop_signal(front);
+	return front->early_stop;
+}
+
 /* Whoever runs gets them, and is recorded from then on. */
 static int start_hooks(struct front *front)
 {
+	const struct sonde_front_hooks_start start = {
+		.hooks = front->config->attach_hooks,
+		.options = &front->config->session->attach,
+		.child = &front->child,
+		.is_over = was_stopped_early,
+		.ctx = front,
+	};
 	char text[sizeof(front->result->failed)] = "";
 	unsigned int nr = 0;
-	int rc = sonde_front_hooks_start(front->config->attach_hooks,
-					 &front->config->session->attach,
-					 &front->child, text, sizeof(text),
+	int rc = sonde_front_hooks_start(&start, text, sizeof(text),
 					 &front->hooking, &nr);
 
 	if (rc)
 		(void)snprintf(front->result->failed,
 			       sizeof(front->result->failed), "%s", text);
+	if (!rc && front->early_stop && !nr)
+		return stopped_before(front);
 	if (rc)
 		return rc;
 	if (front->config->session->duration_us)
@@ -277,13 +301,8 @@ static int await_ready(struct front *front)
 	ssize_t n = await_message(front, &ready, sizeof(ready), "starting",
 				  &front->early_stop);
 
-	if (front->early_stop) {
-		(void)snprintf(front->result->failed,
-			       sizeof(front->result->failed),
-			       "interrupted before anything was recorded");
-		front->result->stop_signal = front->early_stop;
-		return -EINTR;
-	}
+	if (front->early_stop)
+		return stopped_before(front);
 	if (n != (ssize_t)sizeof(ready))
 		return died_early(front);
 	ready.text[sizeof(ready.text) - 1] = '\0';

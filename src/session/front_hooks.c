@@ -25,7 +25,9 @@ struct refused {
 struct sonde_front_hooking {
 	const struct sonde_front_hooks *hooks; /* borrowed */
 	struct sonde_attach *attach;           /* NULL: one program alone */
-	unsigned int nr_refused;               /* in the list: the first ones */
+	/* Borrowed, while the first look goes on; or NULL. */
+	const struct sonde_front_hooks_start *start;
+	unsigned int nr_refused; /* in the list: the first ones */
 	struct refused refused[REFUSED_MAX];
 };
 
@@ -81,33 +83,55 @@ static const char *why_not(void *ctx, pid_t pid)
 	return refused ? refused->why : "a process can't be attached to";
 }
 
-/* NOLINTNEXTLINE(readability-function-size): parameters as the .h has them */
-int sonde_front_hooks_start(const struct sonde_front_hooks *hooks,
-			    const struct sonde_attach_options *options,
-			    const struct sonde_child *child, char *text,
-			    size_t size, struct sonde_front_hooking **ret,
+static bool is_enough(void *ctx)
+{
+	const struct sonde_front_hooks_start *start =
+		((struct sonde_front_hooking *)ctx)->start;
+
+	return start && start->is_over(start->ctx);
+}
+
+/* Who isn't there when it is enough is nothing to tell. */
+static int look_first(struct sonde_front_hooking *hooking,
+		      const struct sonde_front_hooks_start *start, char *text,
+		      size_t size, unsigned int *ret_nr)
+{
+	bool is_hopeless;
+
+	hooking->start = start;
+	*ret_nr = sonde_attach_look(hooking->attach);
+	*text = '\0';
+	is_hopeless = !is_enough(hooking) &&
+		      sonde_attach_is_hopeless(hooking->attach, text, size);
+	hooking->start = NULL;
+	return is_hopeless ? -ESRCH : 0;
+}
+
+int sonde_front_hooks_start(const struct sonde_front_hooks_start *start,
+			    char *text, size_t size,
+			    struct sonde_front_hooking **ret,
 			    unsigned int *ret_nr)
 {
 	struct sonde_front_hooking *hooking = calloc(1, sizeof(*hooking));
 	const struct sonde_attach_config config = {
-		.options = options,
-		.front = child->pid,
+		.options = start->options,
+		.front = start->child->pid,
 		.hook = hook,
 		.why_not = why_not,
+		.is_over = is_enough,
 		.ctx = hooking,
 	};
-	int rc = hooking ? hooks->begin(hooks->ctx, child) : -ENOMEM;
+	int rc = hooking ?
+			 start->hooks->begin(start->hooks->ctx, start->child) :
+			 -ENOMEM;
 
 	(void)snprintf(text, size, "attaching: %s", strerrordesc_np(-rc));
 	if (!rc) {
-		hooking->hooks = hooks;
+		hooking->hooks = start->hooks;
 		rc = sonde_attach_new(&config, text, size, &hooking->attach);
 	}
-	if (!rc) {
-		*ret_nr = sonde_attach_look(hooking->attach);
-		if (sonde_attach_is_hopeless(hooking->attach, text, size))
-			rc = -ESRCH;
-	}
+	if (!rc)
+		rc = look_first(hooking, start, text, size, ret_nr);
 	if (rc)
 		sonde_front_hooks_free(hooking);
 	else

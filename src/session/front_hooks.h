@@ -41,12 +41,22 @@ struct sonde_front_hooks {
 
 struct sonde_front_hooking;
 
+/* What the first look is for. The pointers in are borrowed. */
+struct sonde_front_hooks_start {
+	const struct sonde_front_hooks *hooks;
+	const struct sonde_attach_options *options;
+	const struct sonde_child *child;
+	/* Asked before each process: whether it is enough, as the user has said so
+	 * or has gone. That may take a while for each. */
+	bool (*is_over)(void *ctx);
+	void *ctx;
+};
+
 /* The first look. 0 and how many have hooks now; text: something to tell, or
  * empty. Or -errno with what failed in `text`. The pointers in are borrowed. */
-int sonde_front_hooks_start(const struct sonde_front_hooks *hooks,
-			    const struct sonde_attach_options *options,
-			    const struct sonde_child *child, char *text,
-			    size_t size, struct sonde_front_hooking **ret,
+int sonde_front_hooks_start(const struct sonde_front_hooks_start *start,
+			    char *text, size_t size,
+			    struct sonde_front_hooking **ret,
 			    unsigned int *ret_nr);
 /* Of the program alone, see start(). 0, -ECHILD, or -errno with what failed. */
 int sonde_front_hooks_program(const struct sonde_front_hooks *hooks,

@@ -31,6 +31,7 @@ struct started {
 /* Between sonde_session_start_hooks() and hold_hooks(); one session per holder. */
 static struct sonde_front_hooking *hooking;
 static int control_fd = -1;
+static int starter_fd = -1; /* a pipe to who started us */
 
 /* Who has not heard of a session has none. */
 static void void_session(void)
@@ -40,15 +41,28 @@ static void void_session(void)
 	(void)send(control_fd, &nothing, sizeof(nothing), MSG_NOSIGNAL);
 }
 
+static bool has_starter_gone(void *ctx)
+{
+	struct pollfd starter = { .fd = starter_fd };
+
+	(void)ctx;
+	return poll(&starter, 1, 0) > 0 && starter.revents & POLLERR;
+}
+
 int sonde_session_start_hooks(const struct sonde_recorder_start_config *config,
 			      struct sonde_child *child,
 			      struct sonde_recorder_start_result *ret_result)
 {
+	const struct sonde_front_hooks_start start = {
+		.hooks = config->hooks,
+		.options = &config->session->attach,
+		.child = child,
+		.is_over = has_starter_gone,
+	};
 	char text[sizeof(ret_result->text)] = "";
 	unsigned int nr = 0;
-	int rc = sonde_front_hooks_start(config->hooks,
-					 &config->session->attach, child, text,
-					 sizeof(text), &hooking, &nr);
+	int rc = sonde_front_hooks_start(&start, text, sizeof(text), &hooking,
+					 &nr);
 
 	if (rc || *text)
 		memcpy(ret_result->text, text, sizeof(text));
@@ -137,6 +151,7 @@ be_holder(const struct sonde_recorder_start_config *config,
 	/* While we could read it ourselves, a write to one who has gone would
 	 * succeed. */
 	(void)close(fds[0]);
+	starter_fd = to;
 	close_inherited();
 	(void)setsid();                          /* no terminal's signals */
 	(void)prctl(PR_SET_NAME, "sonde-hooks"); /* for ps */

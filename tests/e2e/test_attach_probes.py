@@ -929,6 +929,25 @@ def held_back(p, *command, before=None, **more):
 
 
 @test
+def an_interrupt_is_heard_between_two_processes():
+    """Putting probes into many takes a while: the rest are left alone then."""
+    many = [started_as("meantmany") for _ in range(4)]
+    for p in many:
+        p.do("all", 1)
+    first = min(many, key=lambda p: p.pid)
+    before = {p.pid: maps_of(p.pid) for p in many if p is not first}
+    r, _ = held_back(first, "record", "--json", "--malloc", "-p", "meantmany",
+                     "-o", scratch() / "trace",
+                     before=lambda r: r.send_signal(signal.SIGINT))
+    err = r.communicate(timeout=TIMEOUT)[1]
+    check_equal(json.loads(err.splitlines()[-1])["processes"], 1, err)
+    for p in many:
+        if p is not first:
+            check_equal(maps_of(p.pid), before[p.pid], "mappings")
+        p.end()
+
+
+@test
 def who_can_not_be_followed_has_no_table():
     for words in ["top", "--once"], ["top"], ["live"]:
         r = run(SONDE, *words, "-p", 4194303, "--malloc")
