@@ -89,16 +89,17 @@ static void code_fork(struct sonde_perf_code *code, int32_t pid,
 	child->nr = 0;
 	if (!parent || !parent->is_known)
 		return;
-	ranges = reallocarray(child->ranges, parent->room,
-			      sizeof(*child->ranges));
-	if (!ranges && parent->room)
+	child->is_known = true;
+	if (!parent->nr)
 		return;
+	ranges = reallocarray(child->ranges, parent->room, sizeof(*ranges));
+	child->is_known = ranges;
+	if (!ranges)
+		return;
+	memcpy(ranges, parent->ranges, parent->nr * sizeof(*ranges));
 	child->ranges = ranges;
 	child->room = parent->room;
 	child->nr = parent->nr;
-	if (parent->nr)
-		memcpy(ranges, parent->ranges, parent->nr * sizeof(*ranges));
-	child->is_known = true;
 }
 
 static void code_exec(struct sonde_perf_code *code, int32_t pid)
