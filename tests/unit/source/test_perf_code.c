@@ -48,7 +48,7 @@ static void find_mapped(void)
 		if (!(mapping.mode & SONDE_MAPPED_EXEC) || *mapping.path != '/')
 			continue;
 		assert_true(strlen(mapping.path) < sizeof(to->path));
-		strcpy(to->path, mapping.path);
+		memcpy(to->path, mapping.path, strlen(mapping.path) + 1);
 		to->record.kind = SONDE_PERF_MAPPED;
 		to->record.mapping = (struct sonde_statedump_mapping){
 			.pid = getpid(),
@@ -65,10 +65,8 @@ static void find_mapped(void)
 	assert_in_range(nr_mapped, 2, MAPPINGS - 1);
 }
 
-static struct mapped *mapped_at(const void *address)
+static struct mapped *mapped_at(uint64_t pc)
 {
-	uint64_t pc = (uint64_t)(uintptr_t)address;
-
 	for (uint32_t i = 0; i < nr_mapped; i++)
 		if (pc >= mapped[i].record.mapping.begin &&
 		    pc < mapped[i].record.mapping.end)
@@ -147,6 +145,7 @@ __attribute__((noinline)) static void take(struct taken *taken)
 	taken->nr = backtrace(taken->theirs, FRAMES);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): it ends at depth 0 */
 __attribute__((noinline)) static void take_deeper(struct taken *taken,
 						  uint32_t depth)
 {
@@ -176,7 +175,7 @@ static void take_from_library(struct taken *taken)
 	struct taken *both[2] = { taken, taken };
 
 	taken->nr = 0;
-	qsort(both, 2, sizeof(both[0]), by_number);
+	qsort(both, 2, sizeof(struct taken *), by_number);
 	assert_in_range(taken->nr, 12, FRAMES);
 }
 
@@ -282,9 +281,9 @@ static uint64_t page_without(const struct taken *taken,
 static void what_is_mapped_hides_what_was_there(void **state)
 {
 	const struct sonde_statedump_mapping *libc =
-		&mapped_at((const void *)(uintptr_t)&qsort)->record.mapping;
+		&mapped_at((uint64_t)(uintptr_t)&qsort)->record.mapping;
 	struct sonde_perf_record other =
-		mapped_at((const void *)(uintptr_t)&_cmocka_run_group_tests)
+		mapped_at((uint64_t)(uintptr_t)&_cmocka_run_group_tests)
 			->record;
 	struct sonde_perf_record edge = other;
 	static struct taken taken;
@@ -436,7 +435,7 @@ static void the_linkers_stubs_have_rules(void **state)
 static void an_index_says_what_all_rows_say(void **state)
 {
 	const struct sonde_statedump_mapping *libc =
-		&mapped_at((const void *)(uintptr_t)&qsort)->record.mapping;
+		&mapped_at((uint64_t)(uintptr_t)&qsort)->record.mapping;
 	struct sonde_source_unwind_section section;
 	struct sonde_source_unwind_index index;
 	struct sonde_source_unwind_rows rows;
