@@ -14,17 +14,18 @@
  *  1. A payload is at most SONDE_KMOD_RECORD_MAX bytes: the sum of the most that
  *     each capture takes was checked.
  *  2. Nothing is taken for an address that may be read: memory is read by the
- *     kernel's own no-fault copies only. What is bad reads as zeros, or as an
+ *     kernel's own no-fault copies, and words by peek.h, only. What is bad reads as zeros, or as an
  *     empty text.
  *  3. Texts are copied in pieces that don't cross pages, for a piece is had
  *     whole or not at all: so what is there before a bad page is kept. A text
  *     ends with its one NUL, whatever is found.
  *  4. A list of texts ends after LIST_MAX, as in the other sources.
  *
- * Cost: a number about fifteen instructions, a step of a path about forty, a
- * text about one hundred and two for each byte.
+ * Cost: a number about fifteen instructions, a step of a path about fifteen on x86-64
+ * and forty elsewhere, a text about one hundred and two for each byte.
  */
 #include "kmod/capture.h"
+#include "kmod/peek.h"
 
 #include <linux/mm.h>
 #include <linux/uaccess.h>
@@ -32,6 +33,8 @@
 
 #define PIECE    64u
 #define LIST_MAX 32u
+
+struct sonde_peek_range sonde_peek_range __ro_after_init;
 
 /* ---- levels: scratch memory ---- */
 
@@ -167,12 +170,9 @@ static __always_inline u64 nesting(void)
 static notrace u64 stack_word(const struct pt_regs *regs, u32 index)
 {
 	unsigned long at = kernel_stack_pointer((struct pt_regs *)regs);
-	u64 word = 0;
 
 	at += index * sizeof(unsigned long);
-	if (copy_from_kernel_nofault(&word, (void *)at, sizeof(unsigned long)))
-		return 0;
-	return word;
+	return sonde_peek(at, sizeof(unsigned long));
 }
 
 static notrace u64 argument(const struct sonde_site *site, u32 index)
@@ -208,23 +208,20 @@ static notrace u64 source(const struct sonde_kmod_cap *cap,
 	return 0;
 }
 
-/* What the source says, or where the path leads. False: a bad address. */
+/* What the source says, or where the path leads. False: over a bad address, or over
+ * none. */
 static notrace bool follow(const struct sonde_kmod_cap *cap,
 			   const struct sonde_site *site, u64 *ret_value)
 {
 	u64 value = source(cap, site);
-	u64 next;
 
 	for (u32 i = 0; i < cap->nr_path; i++) {
 		value += (s64)cap->offset[i];
 		if (i + 1 == cap->nr_path)
 			break;
-		next = 0;
-		if (copy_from_kernel_nofault(&next,
-					     (void *)(unsigned long)value,
-					     sizeof(unsigned long)))
+		value = sonde_peek(value, sizeof(unsigned long));
+		if (!value)
 			return false;
-		value = next;
 	}
 	*ret_value = value;
 	return true;
@@ -238,32 +235,6 @@ static notrace u64 widen(u64 value, u32 bytes, bool is_signed)
 	return is_signed ? (u64)((s64)value >> shift) : value >> shift;
 }
 
-/* `bytes` low bytes of a word, from an address. */
-static notrace u64 load(u64 address, u32 bytes)
-{
-	const void *from = (const void *)(unsigned long)address;
-	u8 one = 0;
-	u16 two = 0;
-	u32 four = 0;
-	u64 eight = 0;
-	long bad;
-
-	switch (bytes) {
-	case 1:
-		bad = copy_from_kernel_nofault(&one, from, sizeof(one));
-		return bad ? 0 : one;
-	case 2:
-		bad = copy_from_kernel_nofault(&two, from, sizeof(two));
-		return bad ? 0 : two;
-	case 4:
-		bad = copy_from_kernel_nofault(&four, from, sizeof(four));
-		return bad ? 0 : four;
-	default:
-		bad = copy_from_kernel_nofault(&eight, from, sizeof(eight));
-		return bad ? 0 : eight;
-	}
-}
-
 static notrace u64 number(const struct sonde_kmod_cap *cap,
 			  const struct sonde_site *site)
 {
@@ -272,7 +243,7 @@ static notrace u64 number(const struct sonde_kmod_cap *cap,
 	if (!follow(cap, site, &value))
 		return 0;
 	if (cap->nr_path)
-		value = load(value, cap->from_bytes ?: cap->bytes);
+		value = sonde_peek(value, cap->from_bytes ?: cap->bytes);
 	if (cap->from_bytes)
 		value = widen(value, cap->from_bytes, cap->is_signed);
 	return value + (u64)(s64)(s16)cap->max;

@@ -58,6 +58,7 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
+#include "kmod/peek.h"
 #include "kmod/probe.h"
 
 #if defined(CONFIG_X86_64)
@@ -628,6 +629,7 @@ int sonde_points_init(void)
 {
 	int rc;
 
+	sonde_peek_init();
 	undertaker = alloc_workqueue("sonde", WQ_UNBOUND, 0);
 	if (!undertaker)
 		return -ENOMEM;
