@@ -205,7 +205,7 @@ struct sonde_kmod_text {
 };
 
 /* How an event's filter is judged. */
-#define SONDE_KMOD_JUDGED_EARLY  1u /* before anything is captured */
+#define SONDE_KMOD_JUDGED_EARLY  1u /* before anything else is captured */
 #define SONDE_KMOD_JUDGED_NATIVE 2u /* by machine code, not by the evaluator */
 
 struct sonde_kmod_event_counts {

@@ -235,8 +235,8 @@ static notrace u64 widen(u64 value, u32 bytes, bool is_signed)
 	return is_signed ? (u64)((s64)value >> shift) : value >> shift;
 }
 
-static notrace u64 number(const struct sonde_kmod_cap *cap,
-			  const struct sonde_site *site)
+notrace u64 sonde_caps_number(const struct sonde_kmod_cap *cap,
+			      const struct sonde_site *site)
 {
 	u64 value;
 
@@ -391,6 +391,9 @@ static notrace u32 capture_block(const struct sonde_kmod_cap *cap,
 struct part {
 	u32 begin, end;
 	u32 caps; /* of these, by bits; others keep their places */
+	/* of those, these are in a row, from the first one on */
+	u32 in_row;
+	const u64 *row;
 };
 
 /* Into SONDE_KMOD_RECORD_MAX bytes or, if it is fixed, as many as it takes; its size.
@@ -399,6 +402,7 @@ static notrace u32 capture_part(const struct sonde_event *event,
 				const struct sonde_site *site, struct part part,
 				unsigned char *to)
 {
+	const u64 *row = part.row;
 	unsigned char *at = to;
 
 	for (u32 i = part.begin; i < part.end; i++) {
@@ -409,7 +413,11 @@ static notrace u32 capture_part(const struct sonde_event *event,
 				break;
 			at += most_bytes(cap);
 		} else if (cap->kind == SONDE_KMOD_VALUE) {
-			sonde_put(at, number(cap, site), cap->bytes);
+			u64 value = part.in_row >> i & 1 ?
+					    *row++ :
+					    sonde_caps_number(cap, site);
+
+			sonde_put(at, value, cap->bytes);
 			at += cap->bytes;
 		} else {
 			at += capture_block(cap, site, at);
@@ -418,11 +426,10 @@ static notrace u32 capture_part(const struct sonde_event *event,
 	return (u32)(at - to);
 }
 
-static notrace u32 capture_any(const struct sonde_event *event,
-			       const struct sonde_site *site, unsigned char *to)
+/* All of it. */
+static struct part whole(const struct sonde_event *event)
 {
-	return capture_part(event, site,
-			    (struct part){ 0, event->nr_caps, U32_MAX }, to);
+	return (struct part){ .end = event->nr_caps, .caps = U32_MAX };
 }
 
 /* ---- staged records ---- */
@@ -456,9 +463,11 @@ static notrace void capture_judged(const struct sonde_event *event,
 				   unsigned char *scratch)
 {
 	const struct sonde_filter_sees sees = sonde_filter_sees(event->filter);
-	const struct part first = { 0, sees.prefix ?: event->nr_caps,
-				    sees.caps };
-	const struct part rest = { sees.prefix, event->nr_caps, ~sees.caps };
+	const struct part first = { .end = sees.prefix ?: event->nr_caps,
+				    .caps = sees.caps };
+	const struct part rest = { .begin = sees.prefix,
+				   .end = event->nr_caps,
+				   .caps = ~sees.caps };
 	u32 bytes = capture_part(event, site, first, scratch);
 	u32 kept = sees.prefix ? bytes : 0;
 
@@ -470,8 +479,10 @@ static notrace void capture_judged(const struct sonde_event *event,
 	copy_staged(event, scratch, bytes);
 }
 
+/* All of it, whose size is known. */
 static notrace void capture_into_ring(const struct sonde_event *event,
-				      const struct sonde_site *site)
+				      const struct sonde_site *site,
+				      struct part all)
 {
 	struct sonde_writing writing;
 	unsigned char *to =
@@ -479,8 +490,35 @@ static notrace void capture_into_ring(const struct sonde_event *event,
 
 	if (!to)
 		return;
-	(void)capture_any(event, site, to); /* its size is known */
+	(void)capture_part(event, site, all, to); /* its size is known */
 	sonde_event_commit(event, &writing);
+}
+
+/* What is wanted in any case. */
+static notrace void capture_wanted(const struct sonde_event *event,
+				   const struct sonde_site *site,
+				   struct part all, unsigned char *scratch)
+{
+	if (event->is_fixed)
+		capture_into_ring(event, site, all);
+	else
+		copy_staged(event, scratch,
+			    capture_part(event, site, all, scratch));
+}
+
+notrace void sonde_event_capture_rest(const struct sonde_event *event,
+				      const struct sonde_site *site,
+				      const u64 *words)
+{
+	unsigned char *scratch = sonde_enter(event->session);
+	struct part all = whole(event);
+
+	if (!scratch)
+		return;
+	all.in_row = sonde_filter_early(event->filter)->row.caps;
+	all.row = words;
+	capture_wanted(event, site, all, scratch);
+	sonde_leave();
 }
 
 notrace void sonde_event_capture_slow(const struct sonde_event *event,
@@ -492,9 +530,7 @@ notrace void sonde_event_capture_slow(const struct sonde_event *event,
 		return;
 	if (sonde_event_must_judge(event))
 		capture_judged(event, site, scratch);
-	else if (event->is_fixed)
-		capture_into_ring(event, site);
 	else
-		copy_staged(event, scratch, capture_any(event, site, scratch));
+		capture_wanted(event, site, whole(event), scratch);
 	sonde_leave();
 }

@@ -43,6 +43,10 @@ static const u8 sonde_arg_words[] = {
 };
 #endif
 
+/* A probe: not to be traced; and nothing that others could make too long is on
+ * its stack, so it needs no guard there, which is a tenth of its cost. */
+#define SONDE_PROBE notrace __attribute__((__no_stack_protector__))
+
 /* ---- levels: scratch memory of who runs on this CPU ---- */
 
 struct sonde_levels {
@@ -136,6 +140,10 @@ enum sonde_fixed {
 	SONDE_FIXED_LOADS, /* what is fixed, but takes more than that */
 };
 
+/* Of a VALUE; without a path, of any context, else with a level. */
+u64 sonde_caps_number(const struct sonde_kmod_cap *cap,
+		      const struct sonde_site *site);
+
 static __always_inline void sonde_put(unsigned char *to, u64 value, u32 bytes)
 {
 	u32 low = (u32)value;
@@ -169,17 +177,38 @@ static __always_inline void sonde_capture_plain(const struct sonde_event *event,
 
 /* ---- filters ---- */
 
-/* How a filter is judged. All but the first are, before anything is captured, by
+/* How a filter is judged. All but the first two are, before anything is captured, by
  * words: of a kprobe, the registers (struct pt_regs); of all else, site.args. */
 enum sonde_filter_how {
 	SONDE_FILTER_STAGED, /* by a payload */
+	SONDE_FILTER_ROW,    /* by some words of it, captured before the rest */
 	SONDE_FILTER_RANGE,  /* one word, by a comparison */
 	SONDE_FILTER_NATIVE, /* by machine code (native.h) */
 	SONDE_FILTER_WORDS,  /* by the evaluator */
 };
 
+/* Words that a filter may see of a payload before there is one. */
+#define SONDE_ROW_MAX 8u
+
+/* Where such a word comes from: `bytes` bytes at the address in argument `arg` and
+ * `offset`; or, if `bytes` is 0, by the capture. */
+struct sonde_row_word {
+	s16 offset;
+	u8 arg;
+	u8 bytes;
+	u8 cap;
+};
+
+/* Of one that is a ROW: words, in the order of captures. */
+struct sonde_row {
+	u32 caps; /* which captures, a bit for each */
+	u32 nr;
+	struct sonde_row_word words[SONDE_ROW_MAX];
+};
+
 /* RANGE: a program that compares a word's low bytes with a constant. It passes if
- * these, shifted to the left end of the word, are in a range, modulo 2^64. */
+ * these, shifted to the left end of the word, are in a range, modulo 2^64. ROW: `run` is
+ * NULL if the evaluator must judge. */
 struct sonde_filter_early {
 	u8 how; /* enum sonde_filter_how */
 	u8 index;
@@ -192,6 +221,7 @@ struct sonde_filter_early {
 		u64 span; /* low + span is the last in the range */
 		const struct bpf_insn *code;
 	};
+	struct sonde_row row;
 };
 
 /* The first member of struct sonde_filter. */
@@ -221,7 +251,7 @@ u64 sonde_filter_steps(const struct sonde_filter *filter);
  * off. */
 bool sonde_filter_passes(const struct sonde_filter *filter,
 			 const unsigned char *payload, u32 bytes);
-/* Of one that is NATIVE or WORDS: whether it holds for these. */
+/* Of one that is NATIVE, WORDS or a ROW: whether it holds for these. */
 bool sonde_filter_holds(const struct sonde_filter *filter, const u64 *words);
 
 /* Whether a filter that can be judged by the words alone rejects. */
@@ -232,7 +262,7 @@ sonde_filter_rejects(const struct sonde_filter *filter, const u64 *words)
 
 	if (early->how == SONDE_FILTER_RANGE)
 		return !sonde_range_passes(early, words[early->index]);
-	return early->how != SONDE_FILTER_STAGED &&
+	return early->how > SONDE_FILTER_ROW &&
 	       !sonde_filter_holds(filter, words);
 }
 
@@ -246,17 +276,27 @@ static __always_inline bool sonde_event_rejects(const struct sonde_event *event,
 	return true;
 }
 
-/* Whether a payload must be seen before it is known if it is wanted. */
+/* Whether a payload, or some of it, must be seen before it is known if it is
+ * wanted. */
 static __always_inline bool
 sonde_event_must_judge(const struct sonde_event *event)
 {
 	return event->filter &&
-	       sonde_filter_early(event->filter)->how == SONDE_FILTER_STAGED;
+	       sonde_filter_early(event->filter)->how <= SONDE_FILTER_ROW;
+}
+
+static __always_inline bool sonde_event_has_row(const struct sonde_event *event)
+{
+	return event->filter &&
+	       sonde_filter_early(event->filter)->how == SONDE_FILTER_ROW;
 }
 
 /* A payload of `bytes` that was staged: judged, copied. */
 void sonde_event_finish(const struct sonde_event *event,
 			const unsigned char *staged, u32 bytes);
+/* By its captures, but for what is in the words of its filter's row, which holds. */
+void sonde_event_capture_rest(const struct sonde_event *event,
+			      const struct sonde_site *site, const u64 *words);
 /* By its captures: those that are not plain, or must be judged. */
 void sonde_event_capture_slow(const struct sonde_event *event,
 			      const struct sonde_site *site);

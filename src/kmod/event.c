@@ -343,6 +343,8 @@ int sonde_channel_add_event(struct sonde_channel *channel, unsigned long arg)
 		rc = described_check(&from);
 	if (rc)
 		return rc;
+	if (from.flags & SONDE_KMOD_TYPED && !sonde_typed_find(from.name))
+		from.flags &= ~SONDE_KMOD_TYPED;
 	/* Before the event is: a channel must not go before its event. */
 	if (from.flags & SONDE_KMOD_WANT_FD)
 		kref_get(&channel->ref);

@@ -9,7 +9,10 @@
  *
  * If all that it reads of the payload is bytes of words that probes have before
  * anything is captured, it is changed to read those: they are base 2 (see_words()).
- * Then nothing is staged for it, and nothing captured if it is false.
+ * Then nothing is staged for it, and nothing captured if it is false. Else, if what it
+ * reads are numbers that the captures find (a member of what an argument points to), these
+ * few are captured into a row of words before anything else, and base 2 is that row
+ * (see_row()); what is recorded of them is what was judged.
  *
  * ## Invariants
  *
@@ -18,7 +21,7 @@
  *  2. All that it reads of base 0 is before `needed`; a payload that is shorter
  *     doesn't pass. Texts are found within the payload that there is. All that it
  *     reads of base 2 are words that captures ask for, so probes have them
- *     (probe.h).
+ *     (probe.h), or a row has.
  *  3. It has no doubles, for probes have no such registers: -EOPNOTSUPP, and the
  *     condition is judged by who reads the records. So is one that calls for a
  *     number, or a text whose place can't be said, or sees registers and
@@ -37,11 +40,12 @@
  * word holds; and signed numbers begin with the least one. All others become machine
  * code (native.c) if they call for no text and ask for no thread or CPU, and the kernel
  * can make it; else the evaluator has them. A described event's one argument is a
- * call, so it has no words.
+ * call, so it has no words; and a typed probe says some things otherwise than the
+ * captures, so its payload is judged.
  *
  * Cost: a range about ten instructions; machine code about fifteen, and one or two
  * for each operation; the evaluator about forty, and eight for each operation. A
- * payload that must be staged comes on top.
+ * row, or a payload that must be staged, comes on top.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -71,6 +75,7 @@ struct sonde_filter {
 	u32 most_bytes; /* of a text that it may see */
 	u32 nr_caps;
 	bool is_described; /* caps are of the payload only, not of arguments */
+	bool is_typed; /* they say the same as the payload, but not always */
 	u64 steps;
 	const struct sonde_kmod_cap *caps; /* the event's */
 	struct sonde_kmod_text *texts;
@@ -202,18 +207,17 @@ static notrace int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret)
 notrace bool sonde_filter_passes(const struct sonde_filter *filter,
 				 const unsigned char *payload, u32 bytes)
 {
-	struct whence whence = {
-		.tid = (u32)current->pid,
-		.cpu = (u32)raw_smp_processor_id(),
-	};
 	struct record record = { filter, payload, bytes };
 	struct sonde_expr_env env;
+	struct whence whence;
 
 	if (bytes < filter->needed)
 		return false;
 	if (filter->native)
 		return sonde_native_function(filter->native)(
 			payload, sonde_native_code(filter->native));
+	whence.tid = (u32)current->pid;
+	whence.cpu = (u32)raw_smp_processor_id();
 	env.bases[0] = payload;
 	env.bases[1] = (const uint8_t *)&whence;
 	env.call = fetch;
@@ -227,7 +231,7 @@ notrace bool sonde_filter_holds(const struct sonde_filter *filter,
 	struct whence whence;
 	struct sonde_expr_env env;
 
-	if (filter->early.how == SONDE_FILTER_NATIVE)
+	if (likely(filter->native))
 		return filter->early.run(words, filter->early.code);
 	whence.tid = (u32)current->pid;
 	whence.cpu = (u32)raw_smp_processor_id();
@@ -346,6 +350,12 @@ u32 sonde_filter_judged(const struct sonde_filter *filter)
 
 /* ---- words ---- */
 
+/* Of one that doesn't vary. */
+static u32 cap_bytes(const struct sonde_kmod_cap *cap)
+{
+	return cap->kind == SONDE_KMOD_VALUE ? cap->bytes : cap->max;
+}
+
 static u32 words_bytes(const struct sonde_filter *filter)
 {
 	return filter->type == SONDE_KMOD_KPROBE ?
@@ -386,8 +396,7 @@ static bool find_in_words(const struct sonde_filter *filter, u32 offset,
 
 	for (u32 i = 0; i < filter->nr_caps; i++) {
 		const struct sonde_kmod_cap *cap = &filter->caps[i];
-		u32 end = begin + (cap->kind == SONDE_KMOD_VALUE ? cap->bytes :
-								   cap->max);
+		u32 end = begin + cap_bytes(cap);
 		u32 word;
 
 		if (sonde_cap_varies(cap))
@@ -435,6 +444,107 @@ static bool see_words(struct sonde_filter *filter)
 	return true;
 }
 
+/* ---- rows ---- */
+
+/* The number that has all of these bytes, and where in it they begin. */
+static bool cap_with(const struct sonde_filter *filter, u32 offset, u32 bytes,
+		     u32 *ret_cap, u32 *ret_at)
+{
+	u32 begin = 0;
+
+	for (u32 i = 0; i < filter->nr_caps; i++) {
+		const struct sonde_kmod_cap *cap = &filter->caps[i];
+		u32 end = begin + cap_bytes(cap);
+
+		if (sonde_cap_varies(cap))
+			return false;
+		if (offset < end) {
+			*ret_cap = i;
+			*ret_at = offset - begin;
+			return cap->kind == SONDE_KMOD_VALUE &&
+			       offset + bytes <= end;
+		}
+		begin = end;
+	}
+	return false;
+}
+
+/* Its one step is left to the probe, if nothing is done with what is found there. */
+static struct sonde_row_word row_word(const struct sonde_kmod_cap *cap, u32 i)
+{
+	bool is_near = cap->from == SONDE_KMOD_FROM_ARG && cap->nr_path == 1 &&
+		       !cap->from_bytes && !cap->max;
+
+	return (struct sonde_row_word){
+		.offset = cap->offset[0],
+		.arg = cap->index,
+		.bytes = is_near ? cap->bytes : 0,
+		.cap = (u8)i,
+	};
+}
+
+/* Which numbers it reads; 0: others things, too, or too many. */
+static u32 find_row_caps(const struct sonde_filter *filter)
+{
+	const struct sonde_program *program = filter->program;
+	u32 caps = 0;
+	u32 cap, at;
+
+	for (u32 i = 0; i < program->nr_ops; i++) {
+		const struct sonde_expr_op *op = &program->ops[i];
+		const struct sonde_expr_op_info *info =
+			&sonde_expr_op_infos[op->code];
+
+		if (info->operands & SONDE_EXPR_OPERAND_CALL)
+			return 0;
+		if (!(info->operands & SONDE_EXPR_OPERAND_MEM) || op->base)
+			continue;
+		if (!cap_with(filter, op->offset, info->bytes, &cap, &at))
+			return 0;
+		caps |= 1u << cap;
+	}
+	return hweight32(caps) <= SONDE_ROW_MAX ? caps : 0;
+}
+
+static void read_row(const struct sonde_filter *filter,
+		     struct sonde_expr_op *op)
+{
+	u32 bytes = sonde_expr_op_infos[op->code].bytes;
+	u32 cap, at;
+
+	if (!(sonde_expr_op_infos[op->code].operands &
+	      SONDE_EXPR_OPERAND_MEM) ||
+	    op->base || !cap_with(filter, op->offset, bytes, &cap, &at))
+		return;
+	op->base = WORDS;
+	op->offset = hweight32(filter->early.row.caps & ((1u << cap) - 1)) *
+			     (u32)sizeof(u64) +
+		     at;
+}
+
+/* Whether all that it needs are a few numbers; then it is changed to read a row of
+ * them. */
+static bool see_row(struct sonde_filter *filter)
+{
+	struct sonde_program *program = filter->program;
+	struct sonde_row *row = &filter->early.row;
+
+	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) || filter->is_described ||
+	    filter->is_typed)
+		return false;
+	row->caps = find_row_caps(filter);
+	if (!row->caps)
+		return false;
+	for (u32 i = 0; i < filter->nr_caps; i++) {
+		if (row->caps >> i & 1)
+			row->words[row->nr++] = row_word(&filter->caps[i], i);
+	}
+	for (u32 i = 0; i < program->nr_ops; i++)
+		read_row(filter, &program->ops[i]);
+	program->bases |= 1u << WORDS;
+	return true;
+}
+
 /* ---- what it sees of a payload ---- */
 
 /* The capture that has that byte, if all before it are of fixed sizes; else as many as
@@ -447,7 +557,7 @@ static u32 cap_at(const struct sonde_filter *filter, u32 offset)
 	for (i = 0; i < filter->nr_caps; i++) {
 		const struct sonde_kmod_cap *cap = &filter->caps[i];
 
-		end += cap->kind == SONDE_KMOD_VALUE ? cap->bytes : cap->max;
+		end += cap_bytes(cap);
 		if (sonde_cap_varies(cap) || offset < end)
 			break;
 	}
@@ -612,6 +722,19 @@ static bool be_range(struct sonde_filter *filter)
 	return true;
 }
 
+/* Machine code that reads so many bytes of words, if there is any. */
+static bool be_native(struct sonde_filter *filter,
+		      const struct sonde_program_state *states, u32 bytes)
+{
+	filter->native =
+		sonde_native_make(filter->program, states, WORDS, bytes);
+	if (!filter->native)
+		return false;
+	filter->early.run = sonde_native_function(filter->native);
+	filter->early.code = sonde_native_code(filter->native);
+	return true;
+}
+
 /* By words. A kprobe's event has machine code even for a range: that is what its
  * probe asks first. */
 static void find_early(struct sonde_filter *filter,
@@ -621,25 +744,25 @@ static void find_early(struct sonde_filter *filter,
 
 	if (!is_kprobe && be_range(filter))
 		return;
-	filter->native = sonde_native_make(filter->program, states, WORDS,
-					   words_bytes(filter));
-	if (filter->native) {
+	if (be_native(filter, states, words_bytes(filter)))
 		filter->early.how = SONDE_FILTER_NATIVE;
-		filter->early.run = sonde_native_function(filter->native);
-		filter->early.code = sonde_native_code(filter->native);
-	} else if (!is_kprobe || !be_range(filter)) {
+	else if (!is_kprobe || !be_range(filter))
 		filter->early.how = SONDE_FILTER_WORDS;
-	}
 }
 
 static void find_how(struct sonde_filter *filter,
 		     const struct sonde_program_state *states)
 {
-	if (see_words(filter))
+	if (see_words(filter)) {
 		find_early(filter, states);
-	else
+	} else if (see_row(filter)) {
+		filter->early.how = SONDE_FILTER_ROW;
+		(void)be_native(filter, states, /* else it is evaluated */
+				filter->early.row.nr * (u32)sizeof(u64));
+	} else {
 		filter->native = sonde_native_make(filter->program, states, 0,
 						   filter->needed);
+	}
 	find_sees(filter);
 }
 
@@ -714,8 +837,7 @@ static u32 fixed_bytes(const struct sonde_kmod_cap *caps, u32 nr)
 	u32 bytes = 0;
 
 	for (u32 i = 0; i < nr && !sonde_cap_varies(&caps[i]); i++)
-		bytes += caps[i].kind == SONDE_KMOD_VALUE ? caps[i].bytes :
-							    caps[i].max;
+		bytes += cap_bytes(&caps[i]);
 	return bytes;
 }
 
@@ -734,6 +856,7 @@ int sonde_filter_make(const struct sonde_kmod_event *from,
 	filter->nr_caps = nr_caps;
 	filter->type = from->type;
 	filter->is_described = from->flags & SONDE_KMOD_DESCRIBED;
+	filter->is_typed = from->flags & SONDE_KMOD_TYPED;
 	filter->fixed = fixed_bytes(caps, nr_caps);
 	err = get_program(filter, from, &states);
 	if (!err)

@@ -17,6 +17,11 @@
  *	quick	rejects for one event that is everybody's, which is the usual
  *		case; it needs no frame for that
  *
+ * or machine code, or rows (row.h):
+ *
+ *	early	asks the one event's filter before anything else, and goes on only if
+ *		that holds
+ *
  * So nothing is read that can't be an argument of the call, if captures ask for
  * no more arguments than the prototype has; that is known to who made them (the
  * kernel's types), and not here. A tracepoint may have a point for each probe;
@@ -58,7 +63,6 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
-#include "kmod/peek.h"
 #include "kmod/probe.h"
 
 #if defined(CONFIG_X86_64)
@@ -191,6 +195,66 @@ static void *const quick_probes[] = { probe_quick_0, probe_quick_1,
 				      probe_quick_2, probe_quick_3,
 				      probe_quick_4 };
 
+/* What the one event records if its filter holds; who runs is asked only now. */
+static noinline notrace void record_only(const struct sonde_point *point,
+					 const struct sonde_event *only,
+					 const struct sonde_site *site,
+					 const u64 *row)
+{
+	bool is_wanted =
+		point->probe == probe_tasks ?
+			sonde_event_wants_tasks(
+				only, (void *)site->args[point->tasks[0]],
+				(void *)site->args[point->tasks[1]]) :
+			sonde_event_wants(only);
+
+	if (!is_wanted)
+		return;
+	if (row)
+		sonde_event_record_row(only, site, row);
+	else
+		sonde_event_record(only, site);
+}
+
+/* False: nothing has been done. So it is if somebody else reads a row: what is too
+ * deep then is counted only if it is wanted. */
+static __always_inline bool try_only(const struct sonde_point *point,
+				     const struct sonde_site *site)
+{
+	/* Pairs with smp_store_release() in set_only(): it is complete. */
+	const struct sonde_event *only = smp_load_acquire(&point->only);
+	const struct sonde_filter_early *early;
+	u64 words[SONDE_ROW_MAX] __uninitialized;
+
+	if (unlikely(!only))
+		return false;
+	early = sonde_filter_early(only->filter);
+	if (early->how == SONDE_FILTER_ROW) {
+		if (unlikely(!sonde_row_try_get(only, site, words)))
+			return false;
+		if (unlikely(sonde_row_holds(only->filter, words)))
+			record_only(point, only, site, words);
+	} else if (unlikely(early->run(site->args, early->code))) {
+		record_only(point, only, site, NULL);
+	}
+	return true;
+}
+
+static SONDE_PROBE void probe_early(void *data, u64 a, u64 b, u64 c, u64 d,
+				    u64 e)
+{
+	const struct sonde_point *point = data;
+	const u64 args[FEW] = { a, b, c, d, e };
+	const struct sonde_site site = { .args = args, .nr_args = FEW };
+	bool is_done;
+
+	sonde_probe_begin();
+	is_done = try_only(point, &site);
+	sonde_probe_end();
+	if (unlikely(!is_done))
+		((probe_fn)point->probe)(data, a, b, c, d, e);
+}
+
 /* NOLINTNEXTLINE(readability-function-size): a tracepoint's arguments */
 static SONDE_PROBE void probe_many(void *data, u64 a, u64 b, u64 c, u64 d,
 				   u64 e, u64 f, u64 g, u64 h, u64 i, u64 j,
@@ -238,6 +302,8 @@ static u32 args_of(const struct sonde_event *event)
 /* What the kernel calls. */
 static void *called(const struct sonde_point *point)
 {
+	if (point->is_early)
+		return probe_early;
 	return point->is_quick ? quick_probes[point->quick_index] :
 				 point->probe;
 }
@@ -465,6 +531,19 @@ static bool is_quick(const struct sonde_event *event, const void *probe)
 	       sonde_filter_early(event->filter)->how == SONDE_FILTER_RANGE;
 }
 
+/* Whoever is counted must be known to be wanted first; so such events are left to the
+ * probe behind it. */
+static bool is_early(const struct sonde_event *event, const void *probe)
+{
+	enum sonde_filter_how how;
+
+	if (FEW != 5 || CALLS_ARE_CHECKED || !event->filter || event->count ||
+	    (probe != probe_few && probe != probe_tasks))
+		return false;
+	how = sonde_filter_early(event->filter)->how;
+	return how == SONDE_FILTER_ROW || how == SONDE_FILTER_NATIVE;
+}
+
 static u8 quick_index(const struct sonde_event *event)
 {
 	return sonde_filter_early(event->filter)->index;
@@ -475,7 +554,8 @@ static bool is_it(const struct sonde_point *point,
 		  const struct sonde_kmod_event *from, const void *probe)
 {
 	if (point->type != from->type || point->probe != probe ||
-	    point->is_quick != is_quick(event, probe))
+	    point->is_quick != is_quick(event, probe) ||
+	    point->is_early != is_early(event, probe))
 		return false;
 	if (point->is_quick && point->quick_index != quick_index(event))
 		return false;
@@ -518,6 +598,7 @@ static struct sonde_point *make(const struct sonde_event *event,
 	point->bytes = sonde_point_bytes(from);
 	point->probe = probe;
 	point->is_quick = is_quick(event, probe);
+	point->is_early = is_early(event, probe);
 	if (point->is_quick)
 		point->quick_index = quick_index(event);
 	memcpy(point->name, from->name, sizeof(point->name));
@@ -538,11 +619,11 @@ static void set_only(struct sonde_point *point, const struct sonde_event *event)
 	bool is_native =
 		event && point->type == SONDE_KMOD_KPROBE && event->filter &&
 		sonde_filter_early(event->filter)->how == SONDE_FILTER_NATIVE;
+	bool is_asked = point->is_quick || point->is_early || is_native;
 
-	/* Pairs with smp_load_acquire() in is_rejected(), and with that in
-	 * on_kprobe(): the event is complete. */
-	smp_store_release(&point->only,
-			  point->is_quick || is_native ? event : NULL);
+	/* Pairs with smp_load_acquire() in is_rejected(), and with those in try_only()
+	 * and on_kprobe(): the event is complete. */
+	smp_store_release(&point->only, is_asked ? event : NULL);
 }
 
 int sonde_point_add(struct sonde_event *event,

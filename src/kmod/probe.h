@@ -16,8 +16,8 @@
  *     for a grace period after it left the list.
  *  2. A point outlives its probe: it is freed after
  *     tracepoint_synchronize_unregister() (point.c).
- *  3. site.args has at least as many words as plain captures and early filters
- *     (capture.h) of the point's events ask for; all else looks at site.nr_args.
+ *  3. site.args has at least as many words as plain captures and filters by words or
+ *     rows (capture.h) of the point's events ask for; all else looks at site.nr_args.
  *
  * ## Cost
  *
@@ -31,7 +31,7 @@
 
 #include <linux/version.h>
 
-#include "kmod/capture.h"
+#include "kmod/row.h"
 
 /* ---- points ---- */
 
@@ -53,8 +53,9 @@ struct sonde_point {
 	 * of one argument: */
 	u8 is_quick;
 	u8 quick_index;
-	/* If there is one event: it; RCU. Of a kprobe, if its filter is machine
-	 * code (SONDE_FILTER_NATIVE). */
+	u8 is_early; /* likewise, which are machine code or rows */
+	/* If there is one event: it; RCU. Of a tracepoint that is quick or early; of a
+	 * kprobe, if its filter is machine code (SONDE_FILTER_NATIVE). */
 	const struct sonde_event *only;
 	u8 tasks[2]; /* which arguments are the tasks it happens to */
 	void *own; /* the attached tracepoint, kprobe, ...; freed with it if it
@@ -179,7 +180,10 @@ static __always_inline void sonde_event_record(const struct sonde_event *event,
 	unsigned char *to;
 
 	if (unlikely(!sonde_event_is_plain(event))) {
-		sonde_event_capture_slow(event, site);
+		if (sonde_event_has_row(event))
+			sonde_event_capture_row(event, site);
+		else
+			sonde_event_capture_slow(event, site);
 		return;
 	}
 	to = sonde_event_reserve(event, event->fixed_bytes, &writing);
@@ -196,10 +200,6 @@ static __always_inline void sonde_event_capture(const struct sonde_event *event,
 	if (!sonde_event_rejects(event, site->args))
 		sonde_event_record(event, site);
 }
-
-/* A probe: not to be traced; and nothing that others could make too long is on
- * its stack, so it needs no guard there, which is a tenth of its cost. */
-#define SONDE_PROBE notrace __attribute__((__no_stack_protector__))
 
 /* ---- differences between kernels ---- */
 

@@ -89,8 +89,8 @@ static const struct place places[] = {
 	  { ARGS },
 	  2,
 	  BOTH },
-	/* The second one isn't a word as it is: so there is a payload. */
-	{ "staged",
+	/* The second one isn't a word as it is: so there is a row. */
+	{ "row",
 	  SONDE_KMOD_KPROBE,
 	  0,
 	  HERE,
@@ -99,6 +99,15 @@ static const struct place places[] = {
 	      .index = CALL_B,
 	      .bytes = 4,
 	      .from_bytes = 4 } },
+	  2,
+	  BOTH },
+	/* It is bytes at an address that is bad: so there is a payload. */
+	{ "staged",
+	  SONDE_KMOD_KPROBE,
+	  0,
+	  HERE,
+	  { CAP(SONDE_KMOD_FROM_ARG, CALL_A, 8),
+	    { .kind = SONDE_KMOD_BYTES, .index = CALL_B, .max = 4 } },
 	  2,
 	  SONDE_KMOD_JUDGED_NATIVE },
 };
@@ -125,6 +134,8 @@ static void foretell(const struct place *place, uint64_t a, uint64_t b,
 		to += sizeof(result);
 	}
 	memcpy(to, &a, sizeof(a));
+	if (place->caps[1].kind == SONDE_KMOD_BYTES)
+		b = 0;
 	memcpy(to + sizeof(a), &b, sizeof(uint32_t));
 }
 
