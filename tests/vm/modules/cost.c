@@ -351,6 +351,61 @@ static void kprobe(uint64_t bare, bool passes, const char *name)
 	client_close(&client);
 }
 
+/* ---- conditions at the kernel's own tracepoints ---- */
+
+/* A condition over 16 bytes of what the argument points to. Above what it takes to call a
+ * probe that does nothing. */
+static void tracepoint(const struct sonde_kmod_cap *caps, uint32_t nr_caps,
+		       bool passes, const char *name)
+{
+	union paper filter;
+	struct sonde_kmod_event event = {
+		.size = sizeof(event),
+		.type = SONDE_KMOD_TRACEPOINT,
+		.id = TICK_ID,
+		.flags = nr_caps == 1 ? SONDE_KMOD_TYPED : 0,
+		.nr_caps = nr_caps,
+		.caps = (uintptr_t)caps,
+		.filter = (uintptr_t)&filter,
+		.filter_bytes = sizeof(filter),
+		.name = "sched_waking",
+	};
+	struct client client;
+	uint64_t bare;
+
+	(void)calls(SONDE_TEST_CALL_WAKING, SONDE_TEST_BARE); /* warm */
+	bare = calls(SONDE_TEST_CALL_WAKING, SONDE_TEST_BARE);
+	write_paper(&filter, passes);
+	begin(&client);
+	(void)client_event(&client, &event);
+	client_start(&client);
+	(void)calls(SONDE_TEST_CALL_WAKING, 0); /* warm */
+	say(name, calls(SONDE_TEST_CALL_WAKING, 0), bare, EVENTS);
+	client_stop(&client);
+	check_none_lost(&client);
+	client_close(&client);
+}
+
+/* Two numbers, by captures; and by the typed probe, whose payload begins with as many
+ * bytes of a text. */
+static void tracepoints(void)
+{
+	static const struct sonde_kmod_cap numbers[] = {
+		{ .kind = SONDE_KMOD_VALUE, .bytes = 8, .nr_path = 1 },
+		{ .kind = SONDE_KMOD_VALUE,
+		  .bytes = 8,
+		  .nr_path = 1,
+		  .offset = { 8 } },
+	};
+	static const struct sonde_kmod_cap text = { .kind = SONDE_KMOD_BYTES,
+						    .max = 16 };
+
+	tracepoint(numbers, 2, false, "tracepoint_rejects");
+	tracepoint(numbers, 2, true, "tracepoint_records");
+	tracepoint(&text, 1, false, "typed_rejects");
+	tracepoint(&text, 1, true, "typed_passes");
+}
+
 static void kprobes(void)
 {
 	uint64_t unprobed;
@@ -384,5 +439,6 @@ int main(void)
 	called(SONDE_TEST_CALL_SWITCH, "sched_switch", "typed_switch");
 	syscall_entry();
 	kprobes();
+	tracepoints();
 	return 0;
 }

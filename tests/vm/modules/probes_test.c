@@ -1211,7 +1211,7 @@ static uint32_t ticks_that_pass(struct small *small, uint32_t bytes,
 
 	wish.filter = &small->head;
 	wish.filter_bytes = bytes;
-	if (!is_plain) /* the same value, but no quick filter for it */
+	if (!is_plain) /* the same value, but it isn't the argument as it is */
 		wish.caps[1].from_bytes = 4;
 	trace_open(&trace, 0, 0);
 	(void)trace_add(&trace, &wish);
@@ -1296,10 +1296,246 @@ static void quick_conditions_are_exact(void)
 	CLAIM(bytes_that_pass(&small, bytes) == 256 - 125);
 }
 
-static void staged_conditions_hold_or_not(void)
+static void row_conditions_hold_or_not(void)
 {
 	check_condition(false);
 }
+
+/* ---- conditions on what pointers point to ---- */
+
+static struct sonde_kmod_event_counts counts_of(int event)
+{
+	struct sonde_kmod_event_counts counts = { .size = sizeof(counts) };
+
+	(void)must(ioctl(event, SONDE_KMOD_EVENT_COUNTS, &counts), "COUNTS");
+	return counts;
+}
+
+/* Passes if the first number, of 1, 2, 4 or 8 bytes, is, or isn't, that. */
+static uint32_t judge_first(struct small *small, uint32_t bytes,
+			    uint64_t number, bool is_not)
+{
+	const struct sonde_expr_op op = {
+		.code = bytes == 8 ? SONDE_EXPR_OP_IF_MEM64_IS :
+			bytes == 4 ? SONDE_EXPR_OP_IF_MEM32_IS :
+			bytes == 2 ? SONDE_EXPR_OP_IF_MEM16_IS :
+				     SONDE_EXPR_OP_IF_MEM8_IS,
+		.sense = is_not,
+		.number = number,
+	};
+
+	return judge(small, nothing, op, "");
+}
+
+/* With a descriptor, and with the probe that asks the condition first. */
+static void try_pointed(uint32_t bytes, uint32_t flags)
+{
+	struct wish wish = {
+		.type = SONDE_KMOD_TRACEPOINT,
+		.name = "sched_switch",
+		.id = 1,
+		.flags = flags,
+		.nr_caps = 2,
+		.caps = { { .kind = SONDE_KMOD_VALUE,
+			    .index = 1,
+			    .bytes = (uint8_t)bytes,
+			    .nr_path = 1,
+			    .offset = { (int16_t)(comm_offset + 8 - bytes) } },
+			  { .kind = SONDE_KMOD_BYTES,
+			    .index = 1,
+			    .max = 16,
+			    .nr_path = 1,
+			    .offset = { comm_offset } } },
+	};
+	struct sonde_kmod_event_counts counts = { .recorded = 0 };
+	const char *at = COMM + 8 - bytes;
+	uint64_t number = 0;
+	struct small small;
+	struct trace trace;
+	int event;
+
+	memcpy(&number, at, bytes);
+	wish.filter = &small.head;
+	wish.filter_bytes = judge_first(&small, bytes, number, false);
+	trace_open(&trace, 0, 0);
+	event = trace_add(&trace, &wish);
+	trace_start(&trace);
+	sleep_and_wake(100);
+	trace_stop(&trace);
+	if (flags)
+		counts = counts_of(event);
+	trace_read(&trace, (struct form){ .bytes = bytes + 16 });
+	if (flags)
+		(void)close(event);
+	trace_close(&trace);
+	CLAIM(nr_records > 0);
+	for (uint32_t i = 0; i < nr_records; i++) {
+		const char *payload = (const char *)records[i].payload;
+
+		CLAIM(!memcmp(payload, at, bytes));
+		CLAIM(!memcmp(payload + 8, at, bytes)); /* the end of 8 */
+	}
+	CLAIM(!flags || counts.judged & SONDE_KMOD_JUDGED_EARLY);
+	CLAIM(!flags || counts.recorded == nr_records);
+	CLAIM(!flags || counts.filtered > 0); /* who ran meanwhile */
+}
+
+static void conditions_see_what_pointers_point_to(void)
+{
+	for (uint32_t bytes = 1; bytes <= 8; bytes *= 2) {
+		try_pointed(bytes, SONDE_KMOD_WANT_FD);
+		try_pointed(bytes, 0);
+	}
+}
+
+/* How often a change of our own name, which it has already, is recorded, with one event
+ * whose condition holds for that name. */
+static uint32_t renames(pid_t self, pid_t tree)
+{
+	struct wish wish = {
+		.type = SONDE_KMOD_TRACEPOINT,
+		.name = "task_rename", /* (task, ...) */
+		.id = 1,
+		.nr_caps = 1,
+		.caps = { { .kind = SONDE_KMOD_VALUE,
+			    .bytes = 8,
+			    .nr_path = 1,
+			    .offset = { comm_offset } } },
+	};
+	struct small small;
+	struct trace trace;
+
+	wish.filter = &small.head;
+	wish.filter_bytes =
+		judge_first(&small, 8, get64((const uint8_t *)COMM), false);
+	trace_open(&trace, self, tree);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	(void)prctl(PR_SET_NAME, COMM); /* it can't fail */
+	trace_stop(&trace);
+	trace_read(&trace, (struct form){ .bytes = 8 });
+	trace_close(&trace);
+	return nr_records;
+}
+
+static void who_is_left_out_is_so_if_the_condition_holds(void)
+{
+	int go;
+	pid_t child = make_family(&go);
+
+	CLAIM(renames(0, 0) == 1);
+	CLAIM(renames(getpid(), 0) == 0);
+	CLAIM(renames(0, getpid()) == 1);
+	CLAIM(renames(0, child) == 0);
+	if (write(go, "", 1) != 1)
+		die("go");
+	(void)waitpid(child, NULL, 0); /* it is ours */
+	(void)close(go);
+}
+
+/* Where nothing is, in the kernel's part of the address space, with four levels of
+ * page tables as with five. */
+#define NOWHERE 0xfffffe8000001000ull
+
+static struct wish of_pointer(uint32_t bytes)
+{
+	return (struct wish){
+		.type = SONDE_KMOD_KPROBE,
+		.name = "sonde_test_function",
+		.id = 1,
+		.flags = SONDE_KMOD_WANT_FD,
+		.nr_caps = 1,
+		.caps = { { .kind = SONDE_KMOD_VALUE,
+			    .bytes = (uint8_t)bytes,
+			    .nr_path = 1 } },
+	};
+}
+
+static void call_function(uint64_t a)
+{
+	struct sonde_test_function call = { .a = a, .count = 1 };
+
+	(void)must(ioctl(ticker, SONDE_TEST_FUNCTION, &call), "FUNCTION");
+}
+
+static const uint64_t wild[] = {
+	0,
+	1,
+	0x7ffffffff000,
+	0x800000000000,
+	0x8000000000000000,
+	0xffff7fffffffffff,
+	NOWHERE,
+	UINT64_MAX - 7,
+	UINT64_MAX,
+};
+#define WILD (sizeof(wild) / sizeof(wild[0]))
+
+static void try_wild(uint32_t bytes)
+{
+	struct wish wish = of_pointer(bytes);
+	struct sonde_kmod_event_counts counts[2];
+	struct small small;
+	struct trace trace;
+	int event;
+
+	wish.filter = &small.head;
+	for (uint32_t is_not = 0; is_not < 2; is_not++) {
+		wish.filter_bytes = judge_first(&small, bytes, 0, is_not);
+		trace_open(&trace, 0, 0);
+		event = trace_add(&trace, &wish);
+		trace_start(&trace);
+		for (uint32_t i = 0; i < WILD; i++)
+			call_function(wild[i]);
+		trace_stop(&trace);
+		counts[is_not] = counts_of(event);
+		(void)close(event);
+		trace_close(&trace);
+	}
+	CLAIM(counts[0].recorded == WILD && counts[0].filtered == 0);
+	CLAIM(counts[1].recorded == 0 && counts[1].filtered == WILD);
+}
+
+static void bad_pointers_are_zeros_to_conditions(void)
+{
+	for (uint32_t bytes = 1; bytes <= 8; bytes *= 2)
+		try_wild(bytes);
+}
+
+/* An event of each fault, whose condition faults as well. */
+static void conditions_that_fault_at_faults_come_to_an_end(void)
+{
+	struct sonde_kmod_missed missed = { .size = sizeof(missed) };
+	struct sonde_kmod_event_counts counts;
+	struct wish fault = of_pointer(8);
+	struct wish wish = of_pointer(8);
+	struct small small;
+	struct trace trace;
+	int faults, event;
+
+	fault.type = SONDE_KMOD_TRACEPOINT;
+	fault.name = "page_fault_kernel"; /* (address, ...) */
+	fault.id = 2;
+	fault.flags = 0;
+	fault.filter = wish.filter = &small.head;
+	fault.filter_bytes = wish.filter_bytes =
+		judge_first(&small, 8, 1, false);
+	trace_open(&trace, 0, 0);
+	faults = trace_try(&trace, &fault);
+	event = trace_add(&trace, &wish);
+	trace_start(&trace);
+	call_function(NOWHERE);
+	trace_stop(&trace);
+	(void)must(ioctl(trace.session, SONDE_KMOD_MISSED, &missed), "MISSED");
+	counts = counts_of(event);
+	(void)close(event);
+	trace_close(&trace);
+	CLAIM(counts.filtered == 1);
+	/* not all machines have this tracepoint */
+	CLAIM(faults == 0 ? missed.deep > 0 : faults == -ENOENT);
+}
+
+/* ---- conditions on texts ---- */
 
 static void conditions_on_texts_hold_or_not(void)
 {
@@ -1399,7 +1635,7 @@ static void sessions_have_filters_of_their_own(void)
 
 static void events_are_switched_on_and_off(void)
 {
-	struct sonde_kmod_event_counts counts = { .size = sizeof(counts) };
+	struct sonde_kmod_event_counts counts;
 	struct wish wish = tick;
 	struct trace trace;
 	int event;
@@ -1413,7 +1649,7 @@ static void events_are_switched_on_and_off(void)
 	make_ticks(20);
 	(void)must(ioctl(event, SONDE_KMOD_DISABLE), "DISABLE");
 	make_ticks(40);
-	(void)must(ioctl(event, SONDE_KMOD_EVENT_COUNTS, &counts), "COUNTS");
+	counts = counts_of(event);
 	trace_stop(&trace);
 	trace_read(&trace, tick_form);
 	(void)close(event);
@@ -1483,7 +1719,11 @@ static const struct {
 	TEST(self_is_left_out_but_for_switches),
 	TEST(quick_conditions_hold_or_not),
 	TEST(quick_conditions_are_exact),
-	TEST(staged_conditions_hold_or_not),
+	TEST(row_conditions_hold_or_not),
+	TEST(conditions_see_what_pointers_point_to),
+	TEST(who_is_left_out_is_so_if_the_condition_holds),
+	TEST(bad_pointers_are_zeros_to_conditions),
+	TEST(conditions_that_fault_at_faults_come_to_an_end),
 	TEST(conditions_on_texts_hold_or_not),
 	TEST(programs_that_make_no_sense_are_refused),
 	TEST(sessions_have_filters_of_their_own),
