@@ -238,10 +238,12 @@ sonde_range_passes(const struct sonde_filter_early *range, u64 word)
 }
 
 /* Of one that is STAGED, which captures it sees: those of `caps`, a bit for each; and
- * if it calls for texts, they are the first `prefix`, else `prefix` is 0. */
+ * if it calls for texts, they are the first `prefix`, else `prefix` is 0, and they end
+ * after `bytes` of the payload. */
 struct sonde_filter_sees {
 	u32 caps;
 	u32 prefix;
+	u32 bytes;
 };
 struct sonde_filter_sees sonde_filter_sees(const struct sonde_filter *filter);
 

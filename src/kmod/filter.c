@@ -326,6 +326,8 @@ static int check_program(struct sonde_filter *filter)
 	filter->most_bytes = find_most_bytes(filter);
 	for (u32 i = 0; !err && i < program->nr_ops; i++)
 		err = check_op(filter, &program->ops[i]);
+	if (filter->is_described) /* of which it may judge twice (described.c) */
+		filter->steps *= 2;
 	return err;
 }
 
@@ -599,6 +601,16 @@ static void see_prefix(struct sonde_filter *filter, u32 last)
 	filter->sees.prefix = max(filter->sees.prefix, seen);
 }
 
+/* Up to the end of the last one that is seen, all of which are of fixed sizes. */
+static u32 bytes_of_caps(const struct sonde_filter *filter)
+{
+	u32 bytes = 0;
+
+	for (u32 i = 0; i < (u32)fls(filter->sees.caps); i++)
+		bytes += cap_bytes(&filter->caps[i]);
+	return bytes;
+}
+
 static void find_sees(struct sonde_filter *filter)
 {
 	const struct sonde_program *program = filter->program;
@@ -620,7 +632,9 @@ static void find_sees(struct sonde_filter *filter)
 				   cap_of_text(filter,
 					       &filter->texts[op->ref]));
 	}
-	if (filter->sees.prefix)
+	if (!filter->sees.prefix)
+		filter->sees.bytes = bytes_of_caps(filter);
+	else
 		filter->sees.caps = (u32)((1ull << filter->sees.prefix) - 1);
 }
 

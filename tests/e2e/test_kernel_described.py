@@ -150,11 +150,14 @@ def a_condition_reads_what_is_at_fixed_places_only():
 
 
 @by_module
-def what_is_too_long_to_be_judged_is_counted():
-    done = said("long 16000", "long 17000",
-                k="mill:ordered if number == 16000")
-    check_equal(len(done.trace().events("mill:ordered")), 1, "judged")
-    check_equal(done.trace().lost, 1, "lost")
+def what_is_too_long_is_lost_only_if_it_is_wanted():
+    for condition, lost in (("number == 16000", 0), ("number >= 16000", 1),
+                            # It isn't known of a text that has no room.
+                            ('number == 16000 && customer == "x*"', 1)):
+        done = said("long 16000", "long 17000",
+                    k=f"mill:ordered if {condition}")
+        check_equal(len(done.trace().events("mill:ordered")), 1, condition)
+        check_equal(done.trace().lost, lost, condition)
 
 
 @by_module
