@@ -44,7 +44,7 @@ static void add_states(struct fuzz_input *in, struct sonde_view_build *build)
 /* As many as two levels of branches need, from a few bytes. */
 static void add_values(struct fuzz_input *in, struct sonde_view_build *build)
 {
-	unsigned int nr = fuzz_u16(in) % 20000;
+	unsigned int nr = fuzz_u16(in) % 9000;
 	uint64_t chance = nr;
 	int64_t at = 0;
 	int row = sonde_view_build_row(build, SONDE_VIEW_ROW_COUNTER, 0);
