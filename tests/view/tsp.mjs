@@ -7,7 +7,7 @@ import protocol from "tsp-typescript-client/lib/protocol/http-tsp-client.js";
 import models from "tsp-typescript-client";
 import { check, equal, plain, test } from "./harness.mjs";
 
-const { SONDE, FOREIGN, KERNEL_USER } = process.env;
+const { SONDE, FOREIGN, KERNEL_USER, COUNTERS } = process.env;
 const TYPES = ["TIME_GRAPH", "TREE_TIME_XY", "TABLE", "DATA_TREE"];
 const { QueryHelper } = models;
 
@@ -61,9 +61,9 @@ async function open(client, ...paths) {
   return { experiment, outputs, uuid: made.UUID, graph: ids[0], density: ids[1], table: ids[2] };
 }
 
-function tsp(claim, traces, run) {
+function tsp(claim, traces, run, ...options) {
   test(claim, async () => {
-    const { server, page, url } = await start("--tsp", ...traces);
+    const { server, page, url } = await start("--tsp", ...options, ...traces);
     try {
       const client = new protocol.HttpTspClient(url);
       await run(client, await open(client, ...traces), { page, url });
@@ -76,6 +76,39 @@ function tsp(claim, traces, run) {
 
 const EACH = [["a foreign", FOREIGN], ["a kernel and user", KERNEL_USER]];
 const whole = ({ experiment }, nr = 8000) => [experiment.start, experiment.end, nr];
+
+tsp("a counter is at each time what its events say, and from its least to its most until the next", [KERNEL_USER], async (client, opened) => {
+  const id = "sonde.counters";
+  const { entries } = await model(() => client.fetchXYTree(opened.uuid, id,
+    QueryHelper.timeRangeQuery(...whole(opened))));
+  equal(entries.map(({ labels, isDefault }) => [labels[0], isDefault]),
+        [["step", true], ["least", false], ["most", false]], "entries");
+  equal(entries.map(({ parentId }) => parentId), [-1, entries[0].id, entries[0].id], "below it");
+  const { entries: graph } = await model(() => client.fetchTimeGraphTree(opened.uuid, opened.graph,
+    QueryHelper.timeRangeQuery(...whole(opened))));
+  check(!graph.some(({ labels }) => labels[0] === "step"), "it is no row of states");
+  const start = opened.experiment.start;
+  const [from, to] = [start, start + 4_900_000n]; // before events are lost
+  const { series } = await model(() => client.fetchXY(opened.uuid, id,
+    QueryHelper.selectionTimeRangeQuery(from, to, 700, entries.map((entry) => entry.id))));
+  const steps = printed(KERNEL_USER, "-f", "event == \"app:step\"")
+    .map(({ time_ns, payload }) => [BigInt(time_ns), Number(payload.n)]);
+  equal(series.map(({ yValuesDescription: { label, unit } }) => [label, unit]),
+        [["value", "steps"], ["least", "steps"], ["most", "steps"]], "axes");
+  const [value, least, most] = series;
+  check(value.xValues.length > 690, "values");
+  for (const [at, x] of value.xValues.entries())
+    equal(value.yValues[at], steps.findLast(([time]) => time <= x)[1], `at ${x}`);
+  for (const [at, x] of least.xValues.entries()) {
+    const end = least.xValues[at + 1] ?? to + 1n;
+    const there = steps.filter(([time], i) => time < end && (steps[i + 1]?.[0] ?? end) > x)
+      .map(([, n]) => n);
+    equal([least.yValues[at], most.yValues[at]], [Math.min(...there), Math.max(...there)], `from ${x}`);
+  }
+  const { series: [lost] } = await model(() => client.fetchXY(opened.uuid, id,
+    QueryHelper.selectionTimeRangeQuery(start, opened.experiment.end, 1000, [entries[0].id])));
+  check(lost.xValues.length < 900, "where events were lost there are no values");
+}, "--rows", COUNTERS);
 
 /** Rows by id, with the states of each. */
 async function rows(client, opened, start, end, nr) {
@@ -127,6 +160,12 @@ for (const [name, trace] of EACH) {
         (i + 1 === nr || time < one.xValues[i + 1])).length);
       equal(one.yValues, wanted, `values at ${nr} times`);
     }
+  });
+
+  tsp(`${name} trace: without counters there is no series`, [trace], async (client, opened) => {
+    const { entries } = await model(() => client.fetchXYTree(opened.uuid, "sonde.counters",
+      QueryHelper.timeRangeQuery(...whole(opened))));
+    equal(entries, [], "entries");
   });
 
   tsp(`${name} trace: the table has the events that are printed`, [trace], async (client, opened) => {

@@ -46,16 +46,6 @@ int sonde_view_tsp_density_tree(struct sonde_view *view,
 	return 0;
 }
 
-static void put_axis(struct sonde_json *json, const char *name,
-		     const char *label, const char *unit, const char *type)
-{
-	sonde_json_open(json, name, '{');
-	sonde_json_put_text(json, "label", label);
-	sonde_json_put_text(json, "unit", unit);
-	sonde_json_put_text(json, "dataType", type);
-	sonde_json_close(json, '}');
-}
-
 /* The first time whose events are the value's: a pixel's begin is rounded down. */
 static int64_t begin_of_value(const struct sonde_view_histogram *drawn,
 			      uint32_t i)
@@ -73,8 +63,10 @@ static void put_series(const struct sonde_view *view,
 	sonde_json_open(json, NULL, '{');
 	sonde_json_put_unsigned(json, "seriesId", SERIES);
 	sonde_json_put_text(json, "seriesName", "Events");
-	put_axis(json, "xValuesDescription", "Time", "ns", "TIMESTAMP");
-	put_axis(json, "yValuesDescription", "Events", "", "NUMBER");
+	sonde_view_tsp_put_axis(json, "xValuesDescription", "Time", "ns",
+				"TIMESTAMP");
+	sonde_view_tsp_put_axis(json, "yValuesDescription", "Events", "",
+				"NUMBER");
 	sonde_json_open(json, "xValues", '[');
 	for (uint32_t i = 0; i < drawn->pixels; i++)
 		sonde_view_tsp_put_time(view, json, NULL,

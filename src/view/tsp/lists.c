@@ -58,6 +58,17 @@ void sonde_view_tsp_put_headers(struct sonde_json *json,
 	sonde_json_close(json, ']');
 }
 
+void sonde_view_tsp_put_axis(struct sonde_json *json, const char *name,
+			     const char *label, const char *unit,
+			     const char *type)
+{
+	sonde_json_open(json, name, '{');
+	sonde_json_put_text(json, "label", label);
+	sonde_json_put_text(json, "unit", unit);
+	sonde_json_put_text(json, "dataType", type);
+	sonde_json_close(json, '}');
+}
+
 /* ---- styles ---- */
 
 /* As the page draws them: what runs fills the row. In few digits, for clients that read

@@ -12,7 +12,8 @@
 
 #include "base/port.h"
 
-#define GRAPH "sonde.rows"
+#define GRAPH    "sonde.rows"
+#define COUNTERS "sonde.counters"
 #define DENSITY \
 	"org.eclipse.tracecompass.internal.tmf.core.histogram.HistogramDataProvider"
 #define EVENTS                                                          \
@@ -27,6 +28,8 @@ static const struct output {
 	  "What each was doing when, and who woke whom", NULL, NULL },
 	{ DENSITY, "TREE_TIME_XY", "Events over time",
 	  "How many events there are when", NULL, NULL },
+	{ COUNTERS, "TREE_TIME_XY", "Counters", "What each counter was when",
+	  NULL, NULL },
 	{ EVENTS, "TABLE", "Events", "Each event, in the order of time", NULL,
 	  NULL },
 	{ "sonde.top", "DATA_TREE", "Events by name",
@@ -43,6 +46,8 @@ static const struct sonde_view_tsp_question questions[] = {
 	{ "POST", "timeGraph/*/states", sonde_view_tsp_graph_states },
 	{ "POST", "timeGraph/*/arrows", sonde_view_tsp_graph_arrows },
 	{ "POST", "timeGraph/*/tooltip", sonde_view_tsp_graph_tooltip },
+	{ "POST", "XY/" COUNTERS "/tree", sonde_view_tsp_counter_tree },
+	{ "POST", "XY/" COUNTERS "/xy", sonde_view_tsp_counters },
 	{ "POST", "XY/*/tree", sonde_view_tsp_density_tree },
 	{ "POST", "XY/*/xy", sonde_view_tsp_density },
 	{ "POST", "table/*/columns", sonde_view_tsp_event_columns },

@@ -5,6 +5,7 @@
  *
  *	time graph	states of rows, arrows, tooltips	timegraph.c
  *	XY		events over time			density.c
+ *			counters				counters.c
  *	table		events, one by one			events.c
  *	data tree	what reports count			statistics.c
  *	all of them	annotations, styles			annotations.c, lists.c
@@ -43,6 +44,8 @@ sonde_view_tsp_put sonde_view_tsp_graph_arrows;
 sonde_view_tsp_put sonde_view_tsp_graph_tooltip;
 sonde_view_tsp_put sonde_view_tsp_density_tree;
 sonde_view_tsp_put sonde_view_tsp_density;
+sonde_view_tsp_put sonde_view_tsp_counter_tree;
+sonde_view_tsp_put sonde_view_tsp_counters;
 sonde_view_tsp_put sonde_view_tsp_event_columns;
 sonde_view_tsp_put sonde_view_tsp_event_lines;
 sonde_view_tsp_put sonde_view_tsp_statistics;
@@ -93,6 +96,10 @@ struct sonde_view_tsp_header {
 void sonde_view_tsp_put_headers(struct sonde_json *json,
 				const struct sonde_view_tsp_header *headers,
 				size_t nr);
+/* What an axis of a series is of. */
+void sonde_view_tsp_put_axis(struct sonde_json *json, const char *name,
+			     const char *label, const char *unit,
+			     const char *type);
 /* A state's style, by its name: all of it, or a reference to it. */
 void sonde_view_tsp_put_style(struct sonde_json *json, uint8_t state);
 void sonde_view_tsp_put_style_of(struct sonde_json *json, const char *key);

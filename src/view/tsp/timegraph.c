@@ -42,6 +42,8 @@ static void put_graph_row(void *ctx, const struct sonde_view_told_row *told)
 	struct sonde_json *json = tree->json;
 	int64_t end = view->end_ns - view->begin_ns;
 
+	if (told->row && told->row->kind == SONDE_VIEW_ROW_COUNTER)
+		return; /* they are series (counters.c) */
 	sonde_json_open(json, NULL, '{');
 	sonde_json_put_unsigned(json, "id", told->id);
 	sonde_json_put_signed(json, "parentId", told->parent);
