@@ -273,13 +273,26 @@ static void perf_form_mapped(struct perf_form *form,
 	perf_form_add(form, body.at, body.left);
 }
 
+/* A mapping that says it has a build id has none if no event has asked for it. Some
+ * kernels say so of whoever else's record of that mapping had one: they write the
+ * word once for all who record it, and don't take it back. */
+static uint16_t perf_misc(const struct sonde_import_perf_piece *piece,
+			  const struct sonde_import_perf_record *record)
+{
+	bool is_mapped = piece->type == PERF_RECORD_MMAP2;
+
+	if (is_mapped && record->attr && !record->attr->attr.build_id)
+		return piece->misc & (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	return piece->misc;
+}
+
 bool sonde_import_perf_parse(const struct sonde_import_perf_piece *piece,
 			     const struct sonde_import_perf_record *record,
 			     uint64_t room[SONDE_IMPORT_PERF_ROOM / 8],
 			     struct sonde_perf_record *ret_parsed)
 {
 	struct perf_event_header head = { .type = piece->type,
-					  .misc = piece->misc };
+					  .misc = perf_misc(piece, record) };
 	struct perf_form form = { .at = (uint8_t *)room,
 				  .used = sizeof(head),
 				  .room = UINT16_MAX & ~7u };

@@ -231,7 +231,9 @@ def tracepoints_have_the_stacks_of_perf_script():
 
 IP, TID, TIME, CPU, PERIOD, RAW = 1, 2, 4, 128, 256, 1024
 IDENTIFIER = 1 << 16
-SAMPLE, LOST, COMM, LOST_SAMPLES, MMAP = 9, 2, 3, 13, 1
+SAMPLE, LOST, COMM, LOST_SAMPLES, MMAP, MMAP2 = 9, 2, 3, 13, 1, 10
+HAS_BUILD_ID = 1 << 14  # in a record's head
+SAMPLE_ID_ALL, BUILD_ID = 1 << 18, 1 << 34  # of an event
 FORMAT = b"""name: sched_switch
 ID: 300
 format:
@@ -251,9 +253,9 @@ format:
 ASKED = IP | TID | TIME | CPU | PERIOD | RAW | IDENTIFIER
 
 
-def attr(kind, config, asked=ASKED, period=1):
-    # size, config, period, sample_type, read_format, flags: sample_id_all
-    head = struct.pack("<IIQQQQQ", kind, 112, config, period, asked, 0, 1 << 18)
+def attr(kind, config, asked=ASKED, period=1, flags=SAMPLE_ID_ALL):
+    # size, config, period, sample_type, read_format
+    head = struct.pack("<IIQQQQQ", kind, 112, config, period, asked, 0, flags)
     return head + bytes(112 - len(head))
 
 
@@ -299,12 +301,12 @@ def chain(ns, frames):
         len(frames) + 1, user, *frames, 4) + bytes(4), misc=2)
 
 
-def handmade(records, features=None, chains=False):
+def handmade(records, features=None, chains=False, flags=SAMPLE_ID_ALL):
     """A file of two events: sched_switch (id 1) and cpu-clock (id 2)."""
     features = {1: formats(), 3: struct.pack("<I", 8) + b"far\0\0\0\0\0",
                 **(features or {})}
-    attrs = [attr(2, 300), attr(1, 0, ASKED | CALLCHAIN * chains,
-                                period=1000000)]
+    attrs = [attr(2, 300, flags=flags), attr(1, 0, ASKED | CALLCHAIN * chains,
+                                             period=1000000, flags=flags)]
     ids_at = 104 + 2 * 128
     head_attrs = b"".join(a + struct.pack("<QQ", ids_at + 8 * i, 8)
                           for i, a in enumerate(attrs))
@@ -443,6 +445,30 @@ def the_kernels_names_are_moved_from_where_they_are_in_perfs_list():
                         "0xffffffffc0003010": 1}, "samples")
     trace, words = convert(written(content), env={**os.environ, "HOME": "/"})
     check("no names: it is another kernel" in words, words)
+
+
+def mapped(ns, numbers):
+    """Of a file, by its numbers or its build id, as 24 bytes; both say it is the
+    latter."""
+    body = struct.pack("<iiQQQ", 7, 7, 0x400000, 0x2000, 0) + numbers
+    return record(MMAP2, body + struct.pack("<II", 5, 2) + b"/bin/made\0\0\0\0\0\0\0" +
+                  tail(ns, identifier=2, pid=7, tid=7), misc=HAS_BUILD_ID | 2)
+
+
+@test
+def a_mapping_has_a_build_id_only_where_one_was_asked_for():
+    """A kernel says so of all who record it if one of them has."""
+    device = struct.pack("<IIQQ", 254, 0, 247312, 0)
+    build_id = bytes([20, 0, 0, 0]) + bytes(range(20))
+    for numbers, flags, expected in (
+            (device, SAMPLE_ID_ALL, ""),
+            (build_id, SAMPLE_ID_ALL | BUILD_ID, bytes(range(20)).hex())):
+        trace, words = convert(written(handmade(
+            [mapped(1000, numbers), clock(2000, 0, 7, 1000)], flags=flags)))
+        check("no sense" not in words, words)
+        found = [e for e in Trace(trace).events("sonde:mapping", True)
+                 if e["path"] == "/bin/made"]
+        check_equal([e["build_id"] for e in found], [expected], "build id")
 
 
 @test
