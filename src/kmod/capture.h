@@ -159,10 +159,17 @@ static __always_inline void sonde_put(unsigned char *to, u64 value, u32 bytes)
 		*to = (u8)value;
 }
 
-/* The payload of a plain list. */
-static __always_inline void sonde_capture_plain(const struct sonde_event *event,
-						const u64 *args,
-						unsigned char *to)
+static __always_inline u64 sonde_word(const u64 *row, u32 index)
+{
+	return row[index];
+}
+
+/* The payload of a plain list: what `word` takes out of `from`, a row of arguments
+ * or registers. */
+static __always_inline void
+sonde_capture_plain(const struct sonde_event *event,
+		    u64 (*word)(const u64 *from, u32 index), const u64 *from,
+		    unsigned char *to)
 {
 	const struct sonde_kmod_cap *cap = event->caps;
 	const struct sonde_kmod_cap *end = cap + event->nr_caps;
@@ -170,7 +177,7 @@ static __always_inline void sonde_capture_plain(const struct sonde_event *event,
 	for (; cap < end; cap++) {
 		u32 bytes = cap->bytes;
 
-		sonde_put(to, args[cap->index], bytes);
+		sonde_put(to, word(from, cap->index), bytes);
 		to += bytes;
 	}
 }

@@ -142,31 +142,24 @@ static __always_inline bool kprobe_rejects(const struct sonde_event *event,
 }
 
 /* The stack's are found by the kernel. */
-static __always_inline u64 word_of_arg(struct pt_regs *regs, u32 index)
+static __always_inline u64 word_of_arg(const u64 *words, u32 index)
 {
 	return likely(index < ARRAY_SIZE(sonde_arg_words)) ?
-		       words_of(regs)[sonde_arg_words[index]] :
-		       regs_get_kernel_argument(regs, index);
+		       words[sonde_arg_words[index]] :
+		       regs_get_kernel_argument((struct pt_regs *)words, index);
 }
 
 /* A plain list, out of the registers. */
 static __always_inline void record_kprobe_plain(const struct sonde_event *event,
 						struct pt_regs *regs)
 {
-	const struct sonde_kmod_cap *cap = event->caps;
-	const struct sonde_kmod_cap *end = cap + event->nr_caps;
 	struct sonde_writing writing;
 	unsigned char *to =
 		sonde_event_reserve(event, event->fixed_bytes, &writing);
 
 	if (unlikely(!to))
 		return;
-	for (; cap < end; cap++) {
-		u32 bytes = cap->bytes;
-
-		sonde_put(to, word_of_arg(regs, cap->index), bytes);
-		to += bytes;
-	}
+	sonde_capture_plain(event, word_of_arg, words_of(regs), to);
 	sonde_event_commit(event, &writing);
 }
 

@@ -189,7 +189,7 @@ static __always_inline void sonde_event_record(const struct sonde_event *event,
 	to = sonde_event_reserve(event, event->fixed_bytes, &writing);
 	if (unlikely(!to))
 		return;
-	sonde_capture_plain(event, site->args, to);
+	sonde_capture_plain(event, sonde_word, site->args, to);
 	sonde_event_commit(event, &writing);
 }
 

@@ -158,24 +158,22 @@ static noinline notrace void record_any(const struct sonde_event *event,
 	sonde_event_capture(event, &site);
 }
 
+static __always_inline u64 word_of_call(const u64 *regs, u32 index)
+{
+	return regs[words[index]];
+}
+
 /* A plain list, out of the registers. */
 static __always_inline void record_plain(const struct sonde_event *event,
 					 const struct pt_regs *regs)
 {
-	const struct sonde_kmod_cap *cap = event->caps;
-	const struct sonde_kmod_cap *end = cap + event->nr_caps;
 	struct sonde_writing writing;
 	unsigned char *to =
 		sonde_event_reserve(event, event->fixed_bytes, &writing);
 
 	if (unlikely(!to))
 		return;
-	for (; cap < end; cap++) {
-		u32 bytes = cap->bytes;
-
-		sonde_put(to, word(regs, words[cap->index]), bytes);
-		to += bytes;
-	}
+	sonde_capture_plain(event, word_of_call, (const u64 *)regs, to);
 	sonde_event_commit(event, &writing);
 }
 
