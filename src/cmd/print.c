@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * print.c - `sonde print`: the events of a trace, a line each.
+ *
+ * Lines go out while the trace is read, through a pager on a terminal, and memory
+ * doesn't grow with the trace. The state dump's events are left out unless they are
+ * asked for. How an event becomes a line is view/text/print.h's to know; the tree
+ * of calls is print_tree.c's.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report.c - `sonde report`: answers to common questions, by name.
+ *
+ * Order: options; what users add, plug-ins and rows that they declare, so that its
+ * names are known; then the report is found, and only then is a trace opened. No
+ * name, or a directory in its place: the reports that the trace can answer are
+ * listed. Of several machines each is asked by itself, unless the report spans
+ * them. With --on, workers read the trace.
  */
 #include <errno.h>
 #include <stdio.h>

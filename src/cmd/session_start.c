@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * session_start.c - `sonde start`: from words to a session by name that goes on.
+ *
+ * Order: the words of -f in its place, options, all that can be refused without a
+ * trace of it, then the trace's directory, then the recorder, which takes the name:
+ * of two that start at a time one gets it. Where the recorder could not be started,
+ * what was made of the directory goes. The recorder outlives this process.
  */
 #include <errno.h>
 #include <limits.h>

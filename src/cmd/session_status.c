@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * session_status.c - `sonde status`: the sessions that have a name.
+ *
+ * Each is asked for its document, one after the other; one that goes meanwhile is
+ * left out, and one that has ended is known by the document that it left. With
+ * --json that is shown as it came.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* c_type.c - see c_type.h. */
+/*
+ * c_type.c - types of C by name, their members and sizes (c_type.h).
+ *
+ * Words of numbers ("unsigned long") need no debugging information. A struct, a
+ * union, an enum or a typedef is looked for in the units of the process's files,
+ * or among the kernel's types: one pass each. Only what is laid out in bytes has
+ * a size; an incomplete type has none.
+ */
 #include "probe/c_type.h"
 
 #include <ctype.h>

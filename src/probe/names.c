@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c - see names.h. */
+/*
+ * names.c - which expression of a tracepoint is which thing of the lines typed
+ * (names.h).
+ *
+ * First the lines are split into things, and the actions into expressions; then
+ * both lists, of at most THINGS_MAX, are matched by two tables of all pairs of
+ * beginnings and of ends. No name is better than a wrong one: an expression that
+ * could be two things gets none. Behind that are the names of single fields.
+ */
 #include "probe/names.h"
 
 #include <ctype.h>

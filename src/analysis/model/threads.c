@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - what threads wait for, and who they are.
+ * threads.c - what threads wait for, and who they are (state.h).
+ *
+ * A thread is unknown until a step names it; then it runs, is ready or blocked.
+ * Blocked it is from when it stops running until it is woken, ready from then, or
+ * from when it loses its CPU, until it runs. Each is an interval, which is emitted
+ * at its end, before the thread's state changes; one whose begin is not in the
+ * trace is none. Thread 0 idles, on each CPU, and waits for nothing.
  */
 #include <string.h>
 
