@@ -150,11 +150,6 @@ static int sample_begin_timing(struct sample *sample)
 	return -EIO;
 }
 
-static uint64_t sample_time(const struct sample *sample, uint64_t ns)
-{
-	return sample->is_identity ? ns : sonde_timing_at(&sample->timing, ns);
-}
-
 static uint64_t sample_clock_error_ns(const struct sonde_source *base)
 {
 	const struct sample *sample = sample_of_const(base);
@@ -233,7 +228,9 @@ static void sample_take(struct sample *sample, struct sample_cpu *cpu)
 
 	if (record->kind == SONDE_PERF_OTHER)
 		return;
-	out->at = sample_time(sample, record->ns);
+	out->at = sample->is_identity ?
+			  record->ns :
+			  sonde_timing_at(&sample->timing, record->ns);
 	out->tid = (uint32_t)record->tid;
 	sonde_hex_put(record->build_id, record->build_id_bytes, build_id);
 	if (sample->config.sample_hz)

@@ -388,12 +388,6 @@ static int make_by_format(struct maker *maker,
 
 /* ---- system calls ---- */
 
-/* Bytes of an argument in our record. */
-static uint32_t arg_bytes(enum sonde_arg_kind kind)
-{
-	return kind == SONDE_ARG_INT || kind == SONDE_ARG_UINT ? 4 : 8;
-}
-
 /* The i-th argument's field: those after the call's number, without what newer
  * kernels put behind them ("__filename_val"). */
 static const struct sonde_format_field *
@@ -521,10 +515,15 @@ static int make_entry(struct maker *maker, const struct sonde_format *format,
 			keep_strings(format, maker->event->has_strings, &call)
 	};
 
-	for (uint32_t i = 0; i < nr_args(&call); i++)
-		if (!is_string(&call.args[i]))
-			plan_arg(maker, arg_field(format, i), call.args[i].name,
-				 arg_bytes(call.args[i].kind));
+	for (uint32_t i = 0; i < nr_args(&call); i++) {
+		const struct sonde_syscall_arg *arg = &call.args[i];
+		bool is_int = arg->kind == SONDE_ARG_INT ||
+			      arg->kind == SONDE_ARG_UINT;
+
+		if (!is_string(arg))
+			plan_arg(maker, arg_field(format, i), arg->name,
+				 is_int ? 4 : 8);
+	}
 	plan_strings(maker, format, &call, SONDE_ARG_STRING);
 	plan_strings(maker, format, &call, SONDE_ARG_STRINGS);
 	return sonde_syscall_describe(SONDE_SYSCALL_NATIVE, &call, false, &form,
