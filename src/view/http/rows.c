@@ -233,39 +233,35 @@ int sonde_view_answer_rows(struct sonde_view *view,
 
 /* ---- pixels ---- */
 
-/* Rows that are drawn by one thread or two: each takes the next one, until there
+/* A picture that is drawn by one thread or two: each takes the next part, until there
  * are none. */
 struct painting {
 	const struct sonde_view *view;
-	const struct sonde_view_span *span;
-	const uint32_t *ids;
-	size_t nr;
-	uint32_t pixels;
-	struct sonde_view_run *runs; /* `pixels` for each row */
+	struct sonde_view_picture picture;
 	uint32_t nr_runs[SONDE_VIEW_ROWS_MAX];
 	atomic_size_t next;
 };
 
 _Static_assert(sizeof(struct sonde_view_run) == 8, "as the answer has it");
 
-static void *paint_rows(void *memory)
+static void *paint_parts(void *memory)
 {
 	struct painting *painting = memory;
-	size_t i;
+	const struct sonde_view_picture *picture = &painting->picture;
+	size_t nr = sonde_view_picture_parts(picture);
+	size_t part;
 
-	while ((i = atomic_fetch_add(&painting->next, 1)) < painting->nr)
-		painting->nr_runs[i] = sonde_view_paint_row(
-			painting->view->index, painting->ids[i], painting->span,
-			painting->pixels,
-			painting->runs + i * painting->pixels);
+	while ((part = atomic_fetch_add(&painting->next, 1)) < nr)
+		sonde_view_paint_part(painting->view->index, picture, part);
 	return NULL;
 }
 
-static void put_frame_row(const struct painting *painting, size_t i, FILE *to)
+static void put_frame_row(const struct sonde_view_picture *picture, size_t i,
+			  FILE *to)
 {
-	struct sonde_view_run *runs = painting->runs + i * painting->pixels;
-	uint32_t nr = painting->nr_runs[i];
-	uint32_t head[2] = { htole32(painting->ids[i]), htole32(nr) };
+	struct sonde_view_run *runs = picture->runs + i * picture->pixels;
+	uint32_t nr = picture->nr_runs[i];
+	uint32_t head[2] = { htole32(picture->ids[i]), htole32(nr) };
 
 	(void)fwrite(head, sizeof(head), 1, to);
 	for (uint32_t run = 0; run < nr; run++) {
@@ -283,22 +279,24 @@ static void put_frame_row(const struct painting *painting, size_t i, FILE *to)
  * that is waiting for memory, which two can do at a time. */
 static int paint_frame(struct painting *painting, FILE *to)
 {
-	bool alone = painting->nr * painting->pixels < PIXELS_FOR_TWO;
+	struct sonde_view_picture *picture = &painting->picture;
+	size_t pixels = picture->nr * picture->pixels;
+	bool alone = pixels < PIXELS_FOR_TWO;
 	pthread_t thread;
 
-	painting->runs = calloc(painting->nr * painting->pixels + 1,
-				sizeof(*painting->runs));
-	if (!painting->runs)
+	picture->nr_runs = painting->nr_runs;
+	picture->runs = calloc(pixels + 1, sizeof(*picture->runs));
+	if (!picture->runs)
 		return -ENOMEM;
 	if (!alone)
-		alone = pthread_create(&thread, NULL, paint_rows, painting) !=
+		alone = pthread_create(&thread, NULL, paint_parts, painting) !=
 			0;
-	(void)paint_rows(painting);
+	(void)paint_parts(painting);
 	if (!alone)
 		(void)pthread_join(thread, NULL);
-	for (size_t i = 0; i < painting->nr; i++)
-		put_frame_row(painting, i, to);
-	free(painting->runs);
+	for (size_t i = 0; i < picture->nr; i++)
+		put_frame_row(picture, i, to);
+	free(picture->runs);
 	return 0;
 }
 
@@ -308,20 +306,23 @@ int sonde_view_answer_frame(struct sonde_view *view,
 {
 	uint32_t ids[SONDE_VIEW_ROWS_MAX];
 	struct sonde_view_span span;
-	struct painting painting = { .view = view, .span = &span, .ids = ids };
+	struct painting painting = {
+		.view = view,
+		.picture = { .ids = ids, .span = &span },
+	};
 	int nr;
 	int err = sonde_view_request_span(view, request, &span, error);
 
 	if (!err)
-		err = sonde_view_request_pixels(request, &painting.pixels,
-						error);
+		err = sonde_view_request_pixels(
+			request, &painting.picture.pixels, error);
 	if (err)
 		return err;
 	nr = sonde_view_request_list(request, "rows", SONDE_VIEW_ROWS_MAX, ids);
 	if (nr == -EINVAL)
 		return sonde_view_fail(error, nr, "rows: up to %d ids",
 				       SONDE_VIEW_ROWS_MAX);
-	painting.nr = nr > 0 ? (size_t)nr : 0;
+	painting.picture.nr = nr > 0 ? (size_t)nr : 0;
 	(void)sonde_view_index_lock(view->index);
 	err = paint_frame(&painting, to);
 	sonde_view_index_unlock(view->index);

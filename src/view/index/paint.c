@@ -2,6 +2,11 @@
 /*
  * paint.c - a row's pixels (paint.h): each is the difference of two sums, which
  * one walk along the row finds. Pixels that lie within one state need no sums.
+ *
+ * Rows of a picture go along together, a few pixels each in turn: the chunks of one
+ * time lie close to each other, whichever row's they are, so that what one row has had
+ * loaded is there for the next. Row after row, nearly each chunk is in a page of its
+ * own.
  */
 #include "view/index/paint.h"
 
@@ -34,6 +39,7 @@ bool sonde_view_hole_pixels(const struct sonde_view_hole *hole,
 /* A row that is drawn, up to the pixel at work. */
 struct drawing {
 	struct sonde_view_walk walk;
+	struct sonde_view_edges edges;
 	int64_t begin;  /* of the pixel */
 	int64_t slack;  /* how far off it may be */
 	int64_t summed; /* the time of `before` */
@@ -95,34 +101,42 @@ static void draw_pixel(struct drawing *drawing, int64_t end,
 	drawing->begin = drawing->summed = end;
 }
 
-void sonde_view_paint_states(const struct sonde_view_rows *rows, uint32_t row,
-			     const struct sonde_view_span *span,
-			     uint32_t pixels, struct sonde_view_run *runs)
+static void begin_drawing(struct drawing *drawing,
+			  const struct sonde_view_rows *rows, uint32_t row,
+			  const struct sonde_view_span *span, uint32_t pixels)
 {
-	struct sonde_view_edges edges = sonde_view_edges(span, pixels);
-	struct drawing drawing = {
+	*drawing = (struct drawing){
+		.edges = sonde_view_edges(span, pixels),
 		.slack = (span->to - span->from) / pixels / PIXEL_SLACK,
-		.before = drawing.sums[0],
-		.after = drawing.sums[1],
+		.before = drawing->sums[0],
+		.after = drawing->sums[1],
 	};
+	sonde_view_walk_init(&drawing->walk, rows, row);
+	drawing->begin = drawing->summed = sonde_view_walk_sums(
+		&drawing->walk, span->from, drawing->slack, drawing->before);
+}
+
+/* The pixels from `first` on, up to `last`: those before have been drawn. */
+static void draw_pixels(struct drawing *drawing, uint32_t first, uint32_t last,
+			struct sonde_view_run *runs)
+{
+	struct sonde_view_edges edges = drawing->edges;
 	struct sonde_view_piece piece;
 
-	sonde_view_walk_init(&drawing.walk, rows, row);
-	drawing.begin = drawing.summed = sonde_view_walk_sums(
-		&drawing.walk, span->from, drawing.slack, drawing.before);
-	for (uint32_t x = 0; x < pixels; x++) {
+	for (uint32_t x = first; x < last; x++) {
 		int64_t end = sonde_view_edges_next(&edges);
 
 		runs[x] =
 			(struct sonde_view_run){ .x = (uint16_t)x, .width = 1 };
-		if (sonde_view_walk_stays(&drawing.walk, drawing.begin, end,
+		if (sonde_view_walk_stays(&drawing->walk, drawing->begin, end,
 					  &piece)) {
 			fill_pixel(&piece, &runs[x]);
-			drawing.begin = end;
+			drawing->begin = end;
 		} else {
-			draw_pixel(&drawing, end, &runs[x]);
+			draw_pixel(drawing, end, &runs[x]);
 		}
 	}
+	drawing->edges = edges;
 }
 
 /* ---- counters ---- */
@@ -242,18 +256,87 @@ static uint32_t join_runs(struct sonde_view_run *runs, uint32_t pixels)
 	return nr;
 }
 
+/* ---- pictures ---- */
+
+#define PART_ROWS 32u
+/* So many pixels of a row, then as many of the next one. */
+#define TURN 32u
+
+size_t sonde_view_picture_parts(const struct sonde_view_picture *picture)
+{
+	size_t parts = (picture->nr + PART_ROWS - 1) / PART_ROWS;
+
+	return parts < 2 && picture->nr > 1 ? 2 : parts;
+}
+
+static bool has_states(const struct sonde_view_rows *rows, uint32_t row)
+{
+	return row < rows->nr && rows->rows[row].kind != SONDE_VIEW_ROW_COUNTER;
+}
+
+void sonde_view_paint_states(const struct sonde_view_rows *rows,
+			     const struct sonde_view_picture *picture,
+			     size_t part)
+{
+	const size_t parts = sonde_view_picture_parts(picture);
+	const uint32_t pixels = picture->pixels;
+	struct drawing drawings[PART_ROWS];
+
+	for (uint32_t x = 0; x < pixels; x += TURN) {
+		uint32_t end = pixels - x < TURN ? pixels : x + TURN;
+		struct drawing *drawing = drawings;
+
+		for (size_t i = part; i < picture->nr; i += parts, drawing++) {
+			if (!has_states(rows, picture->ids[i]))
+				continue;
+			if (x == 0)
+				begin_drawing(drawing, rows, picture->ids[i],
+					      picture->span, pixels);
+			draw_pixels(drawing, x, end,
+				    picture->runs + i * pixels);
+		}
+	}
+}
+
+void sonde_view_paint_part(const struct sonde_view_index *index,
+			   const struct sonde_view_picture *picture,
+			   size_t part)
+{
+	const struct sonde_view_rows *rows = sonde_view_index_rows(index);
+	const size_t parts = sonde_view_picture_parts(picture);
+	const uint32_t pixels = picture->pixels;
+
+	sonde_view_paint_states(rows, picture, part);
+	for (size_t i = part; i < picture->nr; i += parts) {
+		struct sonde_view_run *runs = picture->runs + i * pixels;
+		uint32_t row = picture->ids[i];
+
+		picture->nr_runs[i] = 0;
+		if (row >= rows->nr)
+			continue;
+		if (!has_states(rows, row))
+			sonde_view_paint_counter(rows, row, picture->span,
+						 pixels, runs);
+		draw_holes(index, &rows->rows[row], picture->span, pixels,
+			   runs);
+		picture->nr_runs[i] = join_runs(runs, pixels);
+	}
+}
+
 uint32_t sonde_view_paint_row(const struct sonde_view_index *index,
 			      uint32_t row, const struct sonde_view_span *span,
 			      uint32_t pixels, struct sonde_view_run *runs)
 {
-	const struct sonde_view_rows *rows = sonde_view_index_rows(index);
+	uint32_t nr = 0;
+	const struct sonde_view_picture picture = {
+		.ids = &row,
+		.nr = 1,
+		.span = span,
+		.pixels = pixels,
+		.runs = runs,
+		.nr_runs = &nr,
+	};
 
-	if (row >= rows->nr)
-		return 0;
-	if (rows->rows[row].kind == SONDE_VIEW_ROW_COUNTER)
-		sonde_view_paint_counter(rows, row, span, pixels, runs);
-	else
-		sonde_view_paint_states(rows, row, span, pixels, runs);
-	draw_holes(index, &rows->rows[row], span, pixels, runs);
-	return join_runs(runs, pixels);
+	sonde_view_paint_part(index, &picture, 0);
+	return nr;
 }

@@ -38,13 +38,8 @@ struct sonde_view_run {
 void sonde_view_value_scale(const struct sonde_view_row *row, double *ret_low,
 			    double *ret_high);
 
-/* All pixels of a row, from left to right: its states, and nothing of what was
+/* All pixels of a counter, from left to right: its values, and nothing of what was
  * lost. As sonde_view_paint_row(), of which it is a part. */
-void sonde_view_paint_states(const struct sonde_view_rows *rows, uint32_t row,
-			     const struct sonde_view_span *span,
-			     uint32_t pixels, struct sonde_view_run *runs);
-
-/* Likewise of a counter: its values. */
 void sonde_view_paint_counter(const struct sonde_view_rows *rows, uint32_t row,
 			      const struct sonde_view_span *span,
 			      uint32_t pixels, struct sonde_view_run *runs);
@@ -54,5 +49,28 @@ void sonde_view_paint_counter(const struct sonde_view_rows *rows, uint32_t row,
 uint32_t sonde_view_paint_row(const struct sonde_view_index *index,
 			      uint32_t row, const struct sonde_view_span *span,
 			      uint32_t pixels, struct sonde_view_run *runs);
+
+/* Many rows of one time. */
+struct sonde_view_picture {
+	const uint32_t *ids; /* of rows; that of none has no runs */
+	size_t nr;
+	const struct sonde_view_span *span;
+	uint32_t pixels;
+	struct sonde_view_run *runs; /* room for `pixels` of each row */
+	uint32_t *nr_runs;           /* returned, for each row */
+};
+
+/* A picture is painted in so many parts, in any order and by any threads, each once:
+ * together they are what sonde_view_paint_row() makes of each row. Two, or more of
+ * 32 rows. */
+size_t sonde_view_picture_parts(const struct sonde_view_picture *picture);
+void sonde_view_paint_part(const struct sonde_view_index *index,
+			   const struct sonde_view_picture *picture,
+			   size_t part);
+/* Of this, all pixels of the part's rows, from left to right, but for those of
+ * counters: their states, and nothing of what was lost. */
+void sonde_view_paint_states(const struct sonde_view_rows *rows,
+			     const struct sonde_view_picture *picture,
+			     size_t part);
 
 #endif /* VIEW_INDEX_PAINT_H */

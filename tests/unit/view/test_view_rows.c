@@ -242,6 +242,8 @@ static void check_pixel(uint32_t row, const struct sonde_view_span *span,
 									0);
 }
 
+static struct sonde_view_run runs[ROWS * SONDE_VIEW_PIXELS];
+
 static void pixels_show_what_took_most_of_them(void **state)
 {
 	static const struct {
@@ -255,19 +257,60 @@ static void pixels_show_what_took_most_of_them(void **state)
 		{ TIME / 2, TIME / 2 + 900, 700 },
 		{ 2000, 2040, 1000 },
 	};
-	static struct sonde_view_run runs[SONDE_VIEW_PIXELS];
+	static const uint32_t ids[] = { 0, 1, 2, 3 };
 
 	(void)state;
-	for (uint32_t i = 0; i < ROWS * SONDE_ARRAY_SIZE(pictures); i++) {
-		const struct sonde_view_span span = { pictures[i / ROWS].from,
-						      pictures[i / ROWS].to };
-		uint32_t pixels = pictures[i / ROWS].pixels;
+	for (uint32_t i = 0; i < SONDE_ARRAY_SIZE(pictures); i++) {
+		const struct sonde_view_span span = { pictures[i].from,
+						      pictures[i].to };
+		const struct sonde_view_picture picture = {
+			.ids = ids,
+			.nr = ROWS,
+			.span = &span,
+			.pixels = pictures[i].pixels,
+			.runs = runs,
+		};
 
-		sonde_view_paint_states(&rows, i % ROWS, &span, pixels, runs);
-		for (uint32_t x = 0; x < pixels; x++) {
-			assert_int_equal(runs[x].x, x);
+		memset(runs, 0xff, sizeof(runs));
+		for (size_t part = sonde_view_picture_parts(&picture);
+		     part-- > 0;)
+			sonde_view_paint_states(&rows, &picture, part);
+		for (uint32_t x = 0; x < ROWS * picture.pixels; x++) {
+			assert_int_equal(runs[x].x, x % picture.pixels);
 			assert_int_equal(runs[x].width, 1);
-			check_pixel(i % ROWS, &span, pixels, &runs[x]);
+			check_pixel(x / picture.pixels, &span, picture.pixels,
+				    &runs[x]);
+		}
+	}
+}
+
+/* Of any number of rows: each is in one part, and is drawn as it is alone. */
+static void a_row_is_drawn_as_it_is_alone(void **state)
+{
+	const struct sonde_view_span span = { 1000, TIME - 700 };
+	uint32_t ids[70];
+	struct sonde_view_picture all = {
+		.ids = ids, .span = &span, .pixels = 61, .runs = runs
+	};
+	struct sonde_view_run alone[61];
+	struct sonde_view_picture one = {
+		.nr = 1, .span = &span, .pixels = 61, .runs = alone
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < SONDE_ARRAY_SIZE(ids); i++)
+		ids[i] = i * 7 % 5; /* 4: there is none */
+	for (all.nr = 0; all.nr <= SONDE_ARRAY_SIZE(ids); all.nr++) {
+		memset(runs, 0xff, sizeof(runs));
+		for (size_t i = 0; i < sonde_view_picture_parts(&all); i++)
+			sonde_view_paint_states(&rows, &all, i);
+		for (size_t i = 0; i < all.nr; i++) {
+			memset(alone, 0xff, sizeof(alone));
+			one.ids = &ids[i];
+			sonde_view_paint_states(&rows, &one, 0);
+			assert_memory_equal(&runs[i * 61], alone,
+					    sizeof(alone));
+			assert_int_equal(alone[0].width == 1, ids[i] < ROWS);
 		}
 	}
 }
@@ -356,6 +399,7 @@ int main(void)
 		cmocka_unit_test(sums_are_exact_at_every_level),
 		cmocka_unit_test(a_walk_goes_back_as_well),
 		cmocka_unit_test(pixels_show_what_took_most_of_them),
+		cmocka_unit_test(a_row_is_drawn_as_it_is_alone),
 		cmocka_unit_test(long_times_are_kept),
 		cmocka_unit_test(what_was_told_stays),
 		cmocka_unit_test(all_is_the_same_once_it_is_in_the_file),
