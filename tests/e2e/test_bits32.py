@@ -47,7 +47,7 @@ PROGRAM = """
 int main(void)
 {
 	double values[] = { 1.5, -2, 1e300 };
-	struct plant_box box = { .name = "crate", .from = { -3, 1ull << 40 },
+	struct plant_box box = { .name = "parcel", .from = { -3, 1ull << 40 },
 				 .size = -5 };
 
 	plant_started(PLANT_PHASE_IDLE);
@@ -133,7 +133,7 @@ def plants():
 
 
 def values(bits):
-    box = {"name": "crate", "from": {"x": -3, "y": 1 << 40}, "size": -5}
+    box = {"name": "parcel", "from": {"x": -3, "y": 1 << 40}, "size": -5}
     return [("plant:started", {"phase": ("idle", 0)}),
             ("plant:moved", {"box": box}),
             ("plant:measured", {"sensor": 7, "_values_length": 3,

@@ -433,7 +433,7 @@ def a_policy_that_changes_is_heeded_and_a_wrong_one_is_not():
         check_equal((answer("stop"), answer("status")), ("failed", "refused"),
                     "the next orders")
         said("has changed, and is heeded")
-        for wrong, why in (("stpo *\n", "line 1: "),
+        for wrong, why in (("halt *\n", "line 1: "),
                            ("stop *\nstart * output\n", "line 2: ")):
             policy.write_text(wrong)
             said(why)
