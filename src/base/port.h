@@ -39,7 +39,7 @@
 #define sonde_barrier() __asm__ volatile("" ::: "memory")
 
 /* The CPU's counter is read after all that comes before. */
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 #define sonde_fence_counter() __asm__ volatile("lfence" ::: "memory")
 #elif defined(__aarch64__)
 #define sonde_fence_counter() __asm__ volatile("isb" ::: "memory")
