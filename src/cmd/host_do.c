@@ -30,11 +30,11 @@
 #include "base/hex.h"
 #include "base/port.h"
 #include "base/time.h"
-#include "cmd/again.h"
 #include "cmd/cmd.h"
 #include "cmd/host.h"
 #include "cmd/host_reach.h"
 #include "sys/proc.h"
+#include "sys/proc_start.h"
 
 #define OBEY_MS   60000
 #define OWN_WORDS 10
@@ -186,21 +186,17 @@ static int read_back(int fd, char *to, size_t size, size_t *ret_size)
 	return n < 0 ? -errno : 0;
 }
 
-/* `words` end with NULL, and are WORDS_MAX at most before that. */
+/* `words` end with NULL. */
 static int obey_with(const int fds[3], const char *const *words,
 		     struct deed *deed)
 {
-	char *argv[WORDS_MAX + 1]; /* as it is wanted, though only read */
-	size_t nr = 0;
 	size_t error_size;
 	pid_t pid;
 	int err = fds[0] < 0 || fds[1] < 0 || fds[2] < 0 ? -EMFILE : 0;
 
-	while (words[nr])
-		nr++;
-	memcpy(argv, words, (nr + 1) * sizeof(*words));
 	if (!err)
-		err = sonde_command_spawn(fds, argv, &pid);
+		err = sonde_proc_start_plain("/proc/self/exe", words, environ,
+					     fds, &pid);
 	if (err)
 		return err;
 	deed->status = host_await_end(pid, deed);

@@ -19,11 +19,11 @@
 #include "base/grow.h"
 #include "base/number.h"
 #include "base/port.h"
-#include "cmd/again.h"
 #include "cmd/cmd.h"
 #include "cmd/read_watch.h"
 #include "cmd/report_on.h"
 #include "fleet/worker.h"
+#include "sys/proc_start.h"
 #include "sys/write.h"
 
 #define POLL_MS     500
@@ -97,13 +97,14 @@ static int open_pipes(struct maker *maker, int theirs[3])
 	return 0;
 }
 
-static int maker_start(struct maker *maker, char *const *argv)
+static int maker_start(struct maker *maker, const char *const *argv)
 {
 	int theirs[3] = { -1, -1, -1 };
 	int err = open_pipes(maker, theirs);
 
 	if (!err)
-		err = sonde_command_spawn(theirs, argv, &maker->pid);
+		err = sonde_proc_start_plain("/proc/self/exe", argv, environ,
+					     theirs, &maker->pid);
 	for (int i = 0; i < 3; i++)
 		close_fd(&theirs[i]);
 	return err;
@@ -196,13 +197,13 @@ static uint64_t maker_end(struct maker *maker, bool is_unwanted)
 }
 
 /* "sonde worker --do TRACES"; the texts are borrowed. */
-static char **maker_words(const char *const *traces, size_t nr)
+static const char **maker_words(const char *const *traces, size_t nr)
 {
 	const char *const own[OWN_WORDS] = {
 		"sonde", "worker", "--do", "--threads", worker_options.threads,
 		"--"
 	};
-	char **argv = calloc(OWN_WORDS + nr + 1, sizeof(*argv));
+	const char **argv = calloc(OWN_WORDS + nr + 1, sizeof(*argv));
 
 	if (!argv)
 		return NULL;
@@ -213,7 +214,7 @@ static char **maker_words(const char *const *traces, size_t nr)
 
 static int maker_run(struct maker *maker, struct sonde_fleet_worker *worker,
 		     const struct sonde_fleet_request *request,
-		     char *const *argv, uint64_t *ret_status)
+		     const char *const *argv, uint64_t *ret_status)
 {
 	char line[SONDE_NET_HEAD_MAX];
 	size_t size = sonde_fleet_request_put(request, line);
@@ -249,7 +250,7 @@ static int worker_make(struct sonde_fleet_worker *worker,
 		       size_t *ret_size)
 {
 	struct maker *maker = calloc(1, sizeof(*maker));
-	char **argv = maker_words(traces, nr);
+	const char **argv = maker_words(traces, nr);
 	uint64_t status = 1;
 	int err = maker && argv ? 0 : -ENOMEM;
 

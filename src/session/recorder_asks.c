@@ -69,13 +69,10 @@ static int asks_spawn(const struct sonde_recorder *r,
 		r->config->named->name,
 		NULL,
 	};
-	char *argv[SONDE_ARRAY_SIZE(
-		words)]; /* as it is wanted, though only read */
 
 	if (uname(&system))
 		return -errno;
-	memcpy(argv, words, sizeof(words));
-	return sonde_proc_start_plain("/proc/self/exe", argv, environ, fds,
+	return sonde_proc_start_plain("/proc/self/exe", words, environ, fds,
 				      ret_pid);
 }
 

@@ -159,15 +159,10 @@ static void surroundings_fill(struct surroundings *all,
 static int trigger_spawn(const char *command, char **environment,
 			 pid_t *ret_pid)
 {
-	char shell[] = "sh";
-	char option[] = "-c";
-	char *words[] = { shell, option, strdup(command), NULL };
-	int rc = words[2] ? sonde_proc_start_plain("/bin/sh", words,
-						   environment, NULL, ret_pid) :
-			    -ENOMEM;
+	const char *const words[] = { "sh", "-c", command, NULL };
 
-	free(words[2]);
-	return rc;
+	return sonde_proc_start_plain("/bin/sh", words, environment, NULL,
+				      ret_pid);
 }
 
 static int trigger_run(struct sonde_recorder *r, const char *command,

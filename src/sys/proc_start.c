@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <spawn.h>
 
-int sonde_proc_start_plain(const char *path, char *const *words,
+#include "base/unconst.h"
+
+int sonde_proc_start_plain(const char *path, const char *const *words,
 			   char *const *environment, const int *fds,
 			   pid_t *ret_pid)
 {
@@ -28,8 +30,8 @@ int sonde_proc_start_plain(const char *path, char *const *words,
 		(void)posix_spawnattr_setsigmask(&how, &none);
 		(void)posix_spawnattr_setflags(
 			&how, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-		rc = posix_spawn(ret_pid, path, &actions, &how, words,
-				 environment);
+		rc = posix_spawn(ret_pid, path, &actions, &how,
+				 sonde_unconst(words), environment);
 		(void)posix_spawnattr_destroy(&how);
 	}
 	(void)posix_spawn_file_actions_destroy(&actions);

@@ -11,7 +11,7 @@
 
 /* `words` and `environment` end with NULL. `fds` are its standard input, output and
  * error; NULL: ours. 0 or -errno. Any thread. */
-int sonde_proc_start_plain(const char *path, char *const *words,
+int sonde_proc_start_plain(const char *path, const char *const *words,
 			   char *const *environment, const int *fds,
 			   pid_t *ret_pid);
 
