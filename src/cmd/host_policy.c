@@ -55,21 +55,20 @@ static bool policy_read(struct sonde_command_host_policy *policy)
 	char error[sizeof(policy->why)] = "";
 	const char *why =
 		policy_file_read(policy->path, text, sizeof(text), &size);
-	bool is_same =
-		size == policy->size && !memcmp(text, policy->text, size);
 
-	if (is_same && !strcmp(why ? why : "", policy->why))
-		return false;
-	if (!why &&
-	    sonde_fleet_policy_parse(text, size, &parsed, error, sizeof(error)))
+	if (!why && !sonde_fleet_policy_parse(text, size, &parsed, error,
+					      sizeof(error)))
+		policy->policy = parsed;
+	else if (!why)
 		why = error;
-	if (is_same && why && !strcmp(why, policy->why))
+	if (!why)
+		why = "";
+	if (size == policy->size && !memcmp(text, policy->text, size) &&
+	    !strcmp(why, policy->why))
 		return false;
 	memcpy(policy->text, text, size);
 	policy->size = size;
-	(void)snprintf(policy->why, sizeof(policy->why), "%s", why ? why : "");
-	if (!why)
-		policy->policy = parsed;
+	(void)snprintf(policy->why, sizeof(policy->why), "%s", why);
 	return true;
 }
 
