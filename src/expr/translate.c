@@ -332,17 +332,81 @@ static void emit_compare_field(struct translator *to,
 
 /* ---- ends ---- */
 
+static void emit_store(struct translator *to, int16_t at, uint8_t reg)
+{
+	emit_insn(to, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, reg, at, 0);
+}
+
+/* Of what is true or false, and of what has no value. */
+static void emit_verdict(struct translator *to, uint8_t code)
+{
+	bool has_value = code == SONDE_EXPR_OP_END_TRUE ||
+			 code == SONDE_EXPR_OP_END_FALSE;
+
+	emit_set(to, SCRATCH, code == SONDE_EXPR_OP_END_TRUE);
+	if (to->frame->keeps_value && has_value) {
+		emit_store(to, to->frame->value_at, SCRATCH);
+		emit_set(to, SCRATCH, 1);
+	} else if (to->frame->tells_faults && code == SONDE_EXPR_OP_END_FAULT) {
+		emit_set(to, SCRATCH, 2);
+	}
+}
+
 static void emit_end(struct translator *to, uint8_t code)
 {
-	if (code == SONDE_EXPR_OP_END_NUMBER) {
+	if (code == SONDE_EXPR_OP_END_NUMBER && to->frame->keeps_value) {
+		emit_store(to, to->frame->value_at, slot(to, 0));
+		emit_set(to, SCRATCH, 1);
+	} else if (code == SONDE_EXPR_OP_END_NUMBER) {
 		emit_set(to, SCRATCH, 1);
 		emit_go_if(to, BPF_JNE, slot(to, 0), 0);
 		emit_set(to, SCRATCH, 0);
 	} else {
-		emit_set(to, SCRATCH, code == SONDE_EXPR_OP_END_TRUE);
+		emit_verdict(to, code);
 	}
 	if (to->at + 1 < to->program->nr_ops)
 		emit_go(to);
+}
+
+/* ---- what agent expressions see ---- */
+
+/* 0: there is no such call. */
+static void emit_call(struct translator *to, int32_t number)
+{
+	if (!number)
+		to->failed = true;
+	emit_insn(to, BPF_JMP | BPF_CALL, 0, 0, 0, number);
+}
+
+static void emit_read(struct translator *to, uint32_t bytes)
+{
+	uint32_t which = (uint32_t)__builtin_ctz(bytes);
+	uint8_t reg = top(to, 0);
+
+	emit_alu(to, BPF_MOV, BPF_REG_1, reg);
+	emit_alu(to, BPF_MOV, BPF_REG_2, BPF_REG_10);
+	emit_alu_number(to, BPF_ADD, BPF_REG_2, to->frame->calls.at);
+	emit_call(to, to->frame->calls.read[which]);
+	emit_go_if(to, BPF_JEQ, SCRATCH, 0);
+	emit_insn(to, BPF_LDX | BPF_MEM | BPF_DW, reg, BPF_REG_10,
+		  to->frame->calls.at, 0);
+}
+
+/* False: it is nothing that can be asked for. */
+static bool sees(struct translator *to, const struct sonde_expr_op *op)
+{
+	const struct sonde_expr_op_info *info = &sonde_expr_op_infos[op->code];
+
+	if (info->bytes) {
+		emit_read(to, info->bytes);
+		return true;
+	}
+	if (op->code != SONDE_EXPR_OP_REGISTER)
+		return false;
+	emit_set(to, BPF_REG_1, op->number);
+	emit_call(to, to->frame->calls.ask);
+	emit_alu(to, BPF_MOV, pushed(to), SCRATCH);
+	return true;
 }
 
 /* ---- operations ---- */
@@ -511,9 +575,9 @@ static bool jumps(struct translator *to, const struct sonde_expr_op *op)
 	}
 }
 
-#define UNKNOWN                                                   \
-	(SONDE_EXPR_OPERAND_DOUBLE | SONDE_EXPR_OPERAND_MACHINE | \
-	 SONDE_EXPR_OPERAND_TEXT | SONDE_EXPR_OPERAND_CALL)
+#define UNKNOWN                                                \
+	(SONDE_EXPR_OPERAND_DOUBLE | SONDE_EXPR_OPERAND_TEXT | \
+	 SONDE_EXPR_OPERAND_CALL)
 
 static void emit_op(struct translator *to, const struct sonde_expr_op *op)
 {
@@ -521,6 +585,8 @@ static void emit_op(struct translator *to, const struct sonde_expr_op *op)
 
 	if (info->operands & UNKNOWN || info->takes.texts)
 		to->failed = true;
+	else if (info->operands & SONDE_EXPR_OPERAND_MACHINE)
+		to->failed |= !sees(to, op);
 	else if (info->operands & SONDE_EXPR_OPERAND_END)
 		emit_end(to, op->code);
 	else if (!(info->operands & SONDE_EXPR_OPERAND_MEM))

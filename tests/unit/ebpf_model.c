@@ -67,7 +67,7 @@ static bool is_set(const struct ebpf_machine *machine, unsigned int reg)
 static int set_register(struct ebpf_machine *machine, unsigned int reg,
 			uint64_t value)
 {
-	if (reg > 5)
+	if (reg > 5 && (reg > 9 || !(machine->own >> reg & 1)))
 		return stop(machine, "a register that is not its own");
 	machine->registers[reg] = value;
 	machine->set |= (uint16_t)(1u << reg);
@@ -265,6 +265,42 @@ static int compare(uint8_t op, uint64_t a, uint64_t b)
 	}
 }
 
+/* R1 to R5 mean nothing behind a call. */
+static int end_call(struct ebpf_machine *machine, uint64_t result)
+{
+	machine->set &= (uint16_t)~0x3fu;
+	return set_register(machine, 0, result);
+}
+
+/* Eight bytes are written, whichever are read. */
+static int run_read(struct ebpf_machine *machine, uint32_t size)
+{
+	uint64_t address = machine->registers[1];
+	uint64_t copy = 0;
+	uint8_t *to;
+	bool good;
+
+	if ((machine->set & 6) != 6)
+		return stop(machine, "a call with nothing");
+	to = find_bytes(machine, machine->registers[2], 8, true);
+	if (!to)
+		return stop(machine, "a call that writes to outside");
+	good = machine->read(machine->ctx, address, &copy, size);
+	memcpy(to, &copy, sizeof(copy));
+	return end_call(machine, good);
+}
+
+static int run_own_call(struct ebpf_machine *machine, int32_t number)
+{
+	if (number == EBPF_CALL_ASK && is_set(machine, 1) &&
+	    machine->registers[1] < SONDE_EXPR_REGISTERS)
+		return end_call(machine, machine->asked[machine->registers[1]]);
+	for (uint32_t size = 1; size <= 8; size *= 2)
+		if (number == (int32_t)EBPF_CALL_READ(size))
+			return run_read(machine, size);
+	return stop(machine, "no such call");
+}
+
 /* It leaves R6 and up. */
 static int run_call(struct ebpf_machine *machine, const struct bpf_insn *insn)
 {
@@ -274,6 +310,8 @@ static int run_call(struct ebpf_machine *machine, const struct bpf_insn *insn)
 	uint8_t *to;
 	bool good;
 
+	if (machine->asked)
+		return run_own_call(machine, insn->imm);
 	if ((insn->imm != BPF_FUNC_probe_read_kernel &&
 	     insn->imm != BPF_FUNC_probe_read_user) ||
 	    !machine->read || (machine->set & 0xe) != 0xe || size > 8)
@@ -285,8 +323,7 @@ static int run_call(struct ebpf_machine *machine, const struct bpf_insn *insn)
 	memset(to, 0, size);
 	if (good)
 		memcpy(to, copy, size);
-	machine->set &= (uint16_t)~0x3fu;
-	return set_register(machine, 0, good ? 0 : (uint64_t)-EFAULT);
+	return end_call(machine, good ? 0 : (uint64_t)-EFAULT);
 }
 
 static int run_jump(struct ebpf_machine *machine, const struct bpf_insn *insn)

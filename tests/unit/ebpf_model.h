@@ -7,7 +7,8 @@
  * refuses all others. It is stricter than the kernel's verifier where it can be
  * without following all ways: what is read has been written, lies inside its
  * area and is aligned if the area wants it; jumps go forward; R6 to R10 stay as
- * they are; and each instruction can be reached.
+ * they are, but for those that the code may have as its own; and each instruction
+ * can be reached.
  */
 #ifndef UNIT_EBPF_MODEL_H
 #define UNIT_EBPF_MODEL_H
@@ -39,11 +40,19 @@ struct ebpf_machine {
 	struct ebpf_area areas[EBPF_AREAS];
 	uint64_t registers[11];
 	uint16_t set;      /* bit by register: it has a value */
+	uint16_t own;      /* of R6 to R9: those that it may write */
 	const char *wrong; /* what it was stopped for */
 	/* What the helpers that read memory do; NULL: there are none. */
 	bool (*read)(void *ctx, uint64_t address, void *to, uint32_t bytes);
+	/* With it, there are the calls that translated code has as well. */
+	const uint64_t *asked;
 	void *ctx;
 };
+
+/* Their numbers (struct sonde_ebpf_frame): to read so many bytes; to ask for one of
+ * the registers in `asked`. */
+#define EBPF_CALL_READ(bytes) (1000 + (bytes))
+#define EBPF_CALL_ASK         2000
 
 /* From the first instruction to behind the last. R0, which is 0, 1 or 2; -1
  * and what was wrong. */

@@ -2,7 +2,8 @@
 /*
  * test_agent_ebpf.c - agent expressions as eBPF: they give what the bytes say,
  * in the model of ebpf_model.h and, where the user may load programs, in the
- * kernel, whose verifier takes them.
+ * kernel, whose verifier takes them. And so they do translated, an operation at a
+ * time (expr/translate.h), in the model.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include "base/port.h"
 #include "ebpf_model.h"
 #include "expr/agent.h"
+#include "expr/program.h"
+#include "expr/translate.h"
 #include "expr_unit.h"
 #include "random.h"
 
@@ -216,6 +219,110 @@ static void values_are_kept_and_faults_are_told(void **state)
 	assert_true(by_end[2] > 100);
 }
 
+/* ---- an operation at a time ---- */
+
+#define ASKED_VALUE (-8)
+#define ASKED_READ  (-16)
+
+/* Slots are in R7 to R9, as the kernel's module has them: calls leave those. */
+static const struct sonde_ebpf_frame asking = {
+	.first = BPF_REG_7,
+	.last = BPF_REG_9,
+	.calls = { .read = { EBPF_CALL_READ(1), EBPF_CALL_READ(2),
+			     EBPF_CALL_READ(4), EBPF_CALL_READ(8) },
+		   .ask = EBPF_CALL_ASK,
+		   .at = ASKED_READ },
+	.tells_faults = true,
+	.keeps_value = true,
+	.value_at = ASKED_VALUE,
+};
+
+static bool translate_with(const struct sonde_ebpf_frame *frame,
+			   const uint8_t *bytes, size_t nr, struct code *code)
+{
+	static struct sonde_program_state states[SONDE_PROGRAM_OPS];
+	static uint16_t starts[SONDE_PROGRAM_OPS];
+	struct sonde_expr_error error = { "", 0 };
+	struct sonde_program *program = NULL;
+	uint32_t nr_insns = 0;
+	bool done;
+
+	if (sonde_agent_decode(bytes, nr, false, &error, &program))
+		fail_msg("%s", error.text);
+	assert_true(sonde_program_verify(program, states));
+	done = sonde_ebpf_translate(program, states, frame, starts, code->insns,
+				    CODE_MAX, &nr_insns);
+	code->nr = nr_insns;
+	sonde_program_free(program);
+	return done;
+}
+
+/* What it leaves; -1. */
+static int run_translated(const struct code *code, struct agent_world *world,
+			  uint64_t *ret_value, const char **ret_wrong)
+{
+	uint8_t stack[16] = { 0 };
+	bool known[16] = { false };
+	struct ebpf_machine machine = {
+		.areas = { { STACK - sizeof(stack), sizeof(stack), stack, known,
+			     true } },
+		.registers = { [10] = STACK },
+		.set = 1u << 10,
+		.own = 1u << 7 | 1u << 8 | 1u << 9,
+		.read = agent_machine.read,
+		.asked = world->registers,
+		.ctx = world,
+	};
+	int result = ebpf_run(&machine, code->insns, code->nr);
+
+	*ret_wrong = machine.wrong;
+	memcpy(ret_value, stack + sizeof(stack) + ASKED_VALUE,
+	       sizeof(*ret_value));
+	return result;
+}
+
+static void check_translated(const struct code *code, const uint8_t *bytes,
+			     size_t nr, struct agent_world *world,
+			     size_t *by_end)
+{
+	uint64_t expected = 0;
+	uint64_t value;
+	const char *wrong;
+	int end = expected_end(agent_model_run(bytes, nr, world, &expected));
+	int got = run_translated(code, world, &value, &wrong);
+
+	if (got != end)
+		fail_msg("%d, not %d: %s", got, end, wrong ? wrong : "");
+	if (got == 1)
+		assert_int_equal(value, expected);
+	by_end[end]++;
+}
+
+static void translated_ones_give_what_the_bytes_say(void **state)
+{
+	static struct agent_world world;
+	static struct code code;
+	uint64_t seed = 20261129;
+	const struct model_random random = { next_random, &seed };
+	size_t by_end[3] = { 0 };
+
+	(void)state;
+	for (size_t round = 0; round < ROUNDS; round++) {
+		uint8_t bytes[SIZE];
+		size_t nr = agent_write(bytes, sizeof(bytes), false, false,
+					&random);
+
+		if (!translate_with(&asking, bytes, nr, &code))
+			continue; /* variables, or too many slots */
+		agent_world_fill(&world, &random);
+		world.byte = patchy_byte;
+		check_translated(&code, bytes, nr, &world, by_end);
+	}
+	assert_true(by_end[0] > 10);
+	assert_true(by_end[1] > ROUNDS / 10);
+	assert_true(by_end[2] > 100);
+}
+
 /* ---- what GDB compiled ---- */
 
 static bool corpus_world_byte(void *ctx, uint64_t address, uint8_t *ret_byte)
@@ -252,6 +359,54 @@ static void programs_do_what_gdb_compiled(void **state)
 	(void)state;
 	assert_true(corpus_each(check_case, &tried) > 0);
 	assert_true(tried > 1000);
+}
+
+static void translate_case(const struct corpus_case *one, void *ctx)
+{
+	static struct agent_world world;
+	static struct code code;
+	struct corpus_case now = *one;
+	size_t *tried = ctx;
+	size_t by_end[3] = { 0 };
+
+	tried[0] += !one->collects;
+	if (one->collects ||
+	    !translate_with(&asking, one->bytes, one->nr, &code))
+		return;
+	world = (struct agent_world){ .byte = corpus_world_byte, .ctx = &now };
+	memcpy(world.registers, one->registers, sizeof(world.registers));
+	check_translated(&code, one->bytes, one->nr, &world, by_end);
+	tried[1]++;
+}
+
+/* Three slots are enough for nineteen of twenty. */
+static void translated_ones_do_what_gdb_compiled(void **state)
+{
+	size_t tried[2] = { 0 };
+
+	(void)state;
+	assert_true(corpus_each(translate_case, tried) > 0);
+	assert_true(tried[0] > 1000);
+	if (tried[1] * 20 < tried[0] * 19)
+		fail_msg("%zu of %zu", tried[1], tried[0]);
+}
+
+/* Neither memory, nor registers, nor a place for the value. */
+static void without_calls_nothing_is_seen(void **state)
+{
+	static const uint8_t reads[] = { 0x22, 8, 0x17, 0x27 };
+	static const uint8_t asks[] = { 0x26, 0, 1, 0x27 };
+	struct sonde_ebpf_frame poor = asking;
+	static struct code code;
+
+	(void)state;
+	assert_true(translate_with(&asking, reads, sizeof(reads), &code));
+	assert_true(translate_with(&asking, asks, sizeof(asks), &code));
+	memset(poor.calls.read, 0, sizeof(poor.calls.read));
+	assert_false(translate_with(&poor, reads, sizeof(reads), &code));
+	assert_true(translate_with(&poor, asks, sizeof(asks), &code));
+	poor.calls.ask = 0;
+	assert_false(translate_with(&poor, asks, sizeof(asks), &code));
 }
 
 /* ---- the kernel ---- */
@@ -481,6 +636,9 @@ int main(void)
 		cmocka_unit_test(programs_do_what_the_bytes_say),
 		cmocka_unit_test(values_are_kept_and_faults_are_told),
 		cmocka_unit_test(programs_do_what_gdb_compiled),
+		cmocka_unit_test(translated_ones_give_what_the_bytes_say),
+		cmocka_unit_test(translated_ones_do_what_gdb_compiled),
+		cmocka_unit_test(without_calls_nothing_is_seen),
 		cmocka_unit_test(the_kernel_takes_programs_and_agrees),
 #if defined(__x86_64__)
 		cmocka_unit_test(the_kernel_takes_them_for_kernel_probes),
