@@ -12,7 +12,8 @@
  * it is the same event, stamped, counted and lost like all others.
  *
  * Without anybody who records it there is no event, and that is an error here: who
- * marks wants to find it.
+ * marks wants to find it. If there is somebody, and a line that says so can be brought
+ * to him where the event can't, he counts it as lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ struct mark {
 	struct sonde_marks_line mark;
 	bool has_stdin;
 	bool all_texts;
+	bool is_unwanted;                 /* the session has other events */
 	const char *session, *level_text; /* NULL: not given */
 	int door;                         /* -1: there is none that is open */
 	_Alignas(8) uint8_t room[SONDE_DESC_MAX];
@@ -107,8 +109,9 @@ static int mark_describe(struct mark *mark, char **words)
 	return SONDE_EXIT_USAGE;
 }
 
-static int mark_refuse_others(const struct mark *mark, const char *why)
+static int mark_refuse_others(struct mark *mark, const char *why)
 {
+	mark->is_unwanted = true;
 	sonde_complain("mark: %s:%s is not recorded: %s", mark->mark.provider,
 		       mark->mark.name, why);
 	return 1;
@@ -169,7 +172,9 @@ static int mark_open_door(struct mark *mark)
 	if (mark->session) {
 		rc = mark_ask(mark, &ask, &status);
 		path = rc ? NULL : sonde_session_document_text(status, "mark");
-		if (!rc && !mark_is_selected(mark, status))
+		/* A loss counts, selected or not. */
+		if (!rc && !sonde_marks_loss(&mark->mark) &&
+		    !mark_is_selected(mark, status))
 			rc = mark_refuse_others(mark, OTHER_EVENTS);
 	}
 	if (!rc && path && *path)
@@ -286,6 +291,32 @@ static int mark_find_recorder(struct mark *mark, const char *session)
 				"other events (-e, --loglevel)");
 }
 
+/* ---- what is lost ---- */
+
+#define LOSS                                                    \
+	"<4>" SONDE_MARK_LOSS_PROVIDER ":" SONDE_MARK_LOSS_NAME \
+	" " SONDE_MARK_LOSS_FIELD "=1\n"
+
+/* The event could be brought nowhere: who would have it is told so, if he can be. */
+static void mark_tell_loss(const struct mark *mark)
+{
+	const struct sonde_session_ask ask = { .what = SONDE_ASK_MARK,
+					       .text = LOSS };
+	struct sonde_session_document *answer = NULL;
+	ssize_t size = (ssize_t)strlen(LOSS);
+	struct sonde_rundir home;
+
+	if (mark->is_unwanted ||
+	    (mark->door >= 0 &&
+	     write(mark->door, LOSS, strlen(LOSS)) == size) ||
+	    !mark->session || sonde_command_home(&home))
+		return;
+	/* What is wrong has been said already. */
+	if (!sonde_session_ask_recorder(&home, mark->session, &ask, &answer))
+		sonde_session_document_free(answer);
+	sonde_rundir_close(&home);
+}
+
 /* ---- the event ---- */
 
 /* 0, when it is with who records it, or an exit status. */
@@ -302,8 +333,11 @@ static int mark_emit(struct mark *mark)
 	}
 	if (mark_say(mark, &rc))
 		return 0;
-	if (!rc && !mark->emit)
+	if (!rc && !mark->emit) {
 		rc = mark_find_recorder(mark, mark->session);
+		if (rc)
+			mark_tell_loss(mark);
+	}
 	if (rc)
 		return rc;
 	mark_make_parts(mark);

@@ -361,7 +361,7 @@ static bool was_touched(const struct sonde_consumer *consumer, uint32_t i,
 static uint64_t nr_discarded(const struct sonde_source_counts *counts)
 {
 	return counts->lost_full + counts->lost_size + counts->lost_unread +
-	       counts->lost_damaged;
+	       counts->lost_damaged + counts->lost_marks;
 }
 
 /* What a foreign source that was given up says is not worth a thing. */
@@ -786,6 +786,7 @@ static void add_to_summary(const struct sonde_consumer *consumer,
 
 	summary->recorded += stream->recorded;
 	summary->lost_size += counts->lost_size;
+	summary->lost_marks += counts->lost_marks;
 	summary->lost_overwritten += stream->overwritten;
 	summary->lost_disk += stream->lost_disk;
 	summary->cleared += stream->cleared;

@@ -147,7 +147,8 @@ static void said_counts(struct sonde_source *base, uint32_t i,
 	(void)i;
 	*ret_counts = (struct sonde_source_counts){
 		.delivered = out->delivered,
-		.lost_full = out->lost,
+		.lost_full = out->lost - out->lost_before,
+		.lost_marks = out->lost_before,
 		.overwritten = out->overwritten,
 		.committed = out->events,
 		.cleared = said_of(base)->cleared,
@@ -259,11 +260,26 @@ static uint8_t *said_put_head(struct sonde_session_said *said, pid_t pid,
 			       taken->size);
 }
 
-int sonde_session_said_take(struct sonde_session_said *said, pid_t pid,
-			    const char *line)
+/* Counts what it says is lost, wanted or not. 0; -ENOENT: it isn't wanted; or -errno. */
+static int said_judge(struct sonde_session_said *said, pid_t pid,
+		      const struct sonde_marks_taken *taken)
 {
 	const struct sonde_source_marks *wanted =
 		sonde_session_marks_wants(said->wanted);
+	bool is_wanted = wanted->wants(wanted->ctx, taken, (uint32_t)pid, 0);
+	int rc = 0;
+
+	if (!said->consumer && (is_wanted || taken->loss))
+		rc = said_begin(said);
+	if (rc)
+		return rc;
+	sonde_out_lose(&said->out, taken->loss);
+	return is_wanted ? 0 : -ENOENT;
+}
+
+int sonde_session_said_take(struct sonde_session_said *said, pid_t pid,
+			    const char *line)
+{
 	struct sonde_marks_taken taken;
 	uint8_t *at;
 	int rc;
@@ -271,12 +287,8 @@ int sonde_session_said_take(struct sonde_session_said *said, pid_t pid,
 	if (!sonde_session_output(said->session, said->domain)->trace)
 		return -ENODEV;
 	rc = sonde_marks_take(said->table, line, strlen(line), &taken);
-	if (rc)
-		return rc;
-	if (!wanted->wants(wanted->ctx, &taken, (uint32_t)pid, 0))
-		return -ENOENT;
-	if (!said->consumer)
-		rc = said_begin(said);
+	if (!rc)
+		rc = said_judge(said, pid, &taken);
 	if (rc)
 		return rc;
 	at = said_put_head(said, pid, &taken);

@@ -80,10 +80,11 @@ void sonde_summary_missed(struct sonde_summary *summary, int pid,
 uint64_t sonde_summary_lost(const struct sonde_summary *summary)
 {
 	return summary->lost_full + summary->lost_size +
-	       summary->lost_contended + summary->lost_overwritten +
-	       summary->lost_disk + summary->lost_kernel_full +
-	       summary->lost_kernel_missed + summary->lost_kernel_returns +
-	       summary->lost_kernel_unread + summary->lost_kernel_damaged;
+	       summary->lost_contended + summary->lost_marks +
+	       summary->lost_overwritten + summary->lost_disk +
+	       summary->lost_kernel_full + summary->lost_kernel_missed +
+	       summary->lost_kernel_returns + summary->lost_kernel_unread +
+	       summary->lost_kernel_damaged;
 }
 
 static uint32_t nr_told(const struct sonde_summary *summary)
@@ -244,6 +245,9 @@ static void print_losses(const struct sonde_summary *summary,
 	print_loss(out, style, summary->lost_contended,
 		   "every ring was busy (no restartable sequences here, or a "
 		   "debugger steps the program)");
+	print_loss(out, style, summary->lost_marks,
+		   "marks that their programs could not write, as they say "
+		   "themselves (sonde_mark:lost in the trace)");
 	print_some(out, style, summary_at_most(summary),
 		   summary->lost_overwritten,
 		   "overwritten by newer ones, as --mode overwrite asks; a "
@@ -417,6 +421,7 @@ const char *sonde_summary_way(const struct sonde_summary *summary, size_t i,
 		{ "ring_full", summary->lost_full },
 		{ "too_large", summary->lost_size },
 		{ "contended", summary->lost_contended },
+		{ "marks", summary->lost_marks },
 		{ "overwritten", summary->lost_overwritten },
 		{ "disk", summary->lost_disk },
 		{ "kernel_full", summary->lost_kernel_full },

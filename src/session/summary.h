@@ -37,6 +37,7 @@ struct sonde_summary {
 	uint64_t lost_full;          /* no free sub-buffer */
 	uint64_t lost_size;          /* larger than a sub-buffer takes */
 	uint64_t lost_contended;     /* every lane was busy */
+	uint64_t lost_marks;         /* whose programs say so */
 	uint64_t lost_overwritten;   /* overwrite mode: made room for newer */
 	uint64_t lost_disk;          /* could not be written to the trace */
 	uint64_t cleared;            /* dropped because somebody wanted that */

@@ -36,7 +36,10 @@
  * Accounts, for each stream, whatever the mode, at any time:
  *
  *	emitted = events delivered or yet to be read + lost_full + lost_size +
- *		  lost_unread + lost_damaged + overwritten
+ *		  lost_unread + lost_damaged + lost_marks + overwritten
+ *
+ * where emitted ones are those that came to the source, and those that programs say
+ * didn't (lost_marks; marks/table.h).
  *
  * Where events are tested as they are read, not all of them were wanted:
  * delivered ones were, lost ones are not known (`loses_unwanted`).
@@ -168,6 +171,7 @@ struct sonde_source_counts {
 	uint64_t lost_size;    /* larger than a sub-buffer takes */
 	uint64_t lost_unread;  /* recorded, but the kernel doesn't give them */
 	uint64_t lost_damaged; /* with threads that died; at least */
+	uint64_t lost_marks;   /* before they came here, as programs say */
 	uint64_t overwritten;
 	uint64_t committed; /* ever, by those that write; 0: isn't known */
 	uint64_t cleared;   /* of them, those before clear() */

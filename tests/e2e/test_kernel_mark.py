@@ -233,6 +233,24 @@ def a_flight_recorder_has_marks_in_its_snapshots():
                     [("mark:first", {"n": 1}), ("mark:second", {})], "at the end")
 
 
+@door_test
+def what_a_program_says_is_lost_is_in_the_summary_and_the_trace():
+    # Too long for the door, and no way besides: the command itself says so.
+    script = ("printf 'sonde_mark:lost events=41' > $SONDE_MARK; printf 'job:done' "
+              f"> $SONDE_MARK; env -u SONDE_SESSION {SONDE} mark long "
+              f"text={'x' * 1000}; echo $?")
+    for rule, names in (("*:*", ["sonde_mark:lost", "job:done", "sonde_mark:lost"]),
+                        ("job:*", ["job:done"])):
+        done = record_script(script, options=["--json", "-e", rule])
+        summary = done.summary()
+        check("no session to record it" in done.err and "1" in done.out, done.err)
+        check_equal((summary["lost"]["marks"], summary["events_lost"]), (42, 42),
+                    f"the summary: {summary}")
+        check_equal([e.name for e in marks(done.trace())], names, "events")
+        stat = json.loads(run(SONDE, "stat", "--json", done.dir).stdout)
+        check_equal(sum(lost["events"] for lost in stat["losses"]), 42, "as stat says")
+
+
 PYTHON = """
 import logging
 log = logging.getLogger("shop")

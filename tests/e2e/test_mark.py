@@ -63,6 +63,32 @@ def a_session_may_take_marks_of_many_processes_at_once():
 
 
 @test
+def what_a_program_says_is_lost_is_lost_in_every_account():
+    p = Program(program())
+    with Home() as home:
+        for rule, nr in ("*:*", 2), ("job:*", 1):
+            name = f"night{nr}"
+            directory = home.start(name, "-p", p.pid, "-e", rule, "-e", "!attach:*")
+            home.run("mark", "-s", name, "sonde_mark:lost", "events=41")
+            home.ok("mark", "-s", name, "job:done")
+            events = home.json("status", name)["events"]
+            check_sum(events)
+            ended = home.json("stop", name)
+            check_sum(ended["events"])
+            check_equal((events["discarded"], ended["events"]["discarded"],
+                         ended["events"]["recorded"]), (41, 41, nr), "account")
+            trace = Trace(directory)
+            check_equal(trace.discarded(), 41, "as babeltrace2 says")
+            stat = json.loads(run(SONDE, "stat", "--json", directory).stdout)
+            check_equal(sum(lost["events"] for lost in stat["losses"]), 41,
+                        "as stat says")
+            done = run(SONDE, "check", directory)
+            check_equal(done.returncode, 0, done.stdout + done.stderr)
+            check("41" in done.stdout + done.stderr, done.stdout + done.stderr)
+    p.end()
+
+
+@test
 def lines_become_events():
     p = Program(program())
     lines = [f"line {n} of 3000" for n in range(3000)] + ["", "no newline"]

@@ -107,8 +107,26 @@ assert sonde.lost() == 3
 
 @test
 def what_is_lost_at_the_file_is_told_and_its_end_is_that_of_the_events():
-    check_equal(lines_of(GONE), ["<6>app:step n=1", "<4>sonde_python:lost events=2",
+    check_equal(lines_of(GONE), ["<6>app:step n=1", "<4>sonde_mark:lost events=2",
                                  "<6>app:step n=4"], "lines")
+
+
+LAST = """
+import os
+import resource
+event = sonde.Event("app", "step", n=int)
+event(n=1)
+limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+event(n=2)
+resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+"""
+
+
+@test
+def what_was_lost_last_is_told_at_the_programs_end():
+    check_equal(lines_of(LAST), ["<6>app:step n=1", "<4>sonde_mark:lost events=1"],
+                "lines")
 
 
 HANDED_OVER = """
@@ -142,6 +160,7 @@ class Session:
     def __init__(self, home, *options):
         self.home = home
         self.program = Program(program())
+        self.nr_lost = None
         self.directory = home.start("night", "-p", self.program.pid, *options)
 
     def recorder(self):
@@ -166,6 +185,7 @@ class Session:
         events = [e for e in Trace(self.directory).events()
                   if not e.name.startswith("attach:")]
         check_equal(ended["events"]["recorded"], len(events), "recorded")
+        self.nr_lost = ended["events"]["discarded"]
         return events
 
 
@@ -222,11 +242,12 @@ def a_recorder_that_stands_still_holds_nobody_up_and_what_is_lost_is_told():
             os.kill(recorder, signal.SIGCONT)
         end(process)
         events = session.stop()
-        told = sum(e["events"] for e in events if e.name == "sonde_python:lost")
+        told = sum(e["events"] for e in events if e.name == "sonde_mark:lost")
         steps = [e["n"] for e in events if e.name == "app:step"]
         check(nr_lost > 0, "it lost none")
         check_equal(steps, sorted(set(steps)), "in order, each once")
         check_equal(len(steps) + told, 5001, "recorded and told to be lost")
+        check_equal(session.nr_lost, nr_lost, "discarded, in the session's account")
 
 
 MANY = """

@@ -4,8 +4,9 @@
 
 SONDE_MARK names where to: a file to which each line is written by one call, or the
 socket of a session by name. `state[0]` is 1 while there is such a place. Nobody
-waits for who records, and what is lost on the way is told by the next event that
-isn't, sonde_python:lost. What the kernel has counted isn't told a second time.
+waits for who records, and what is lost on the way is told by a line of its own,
+sonde_mark:lost, before the next event or at the program's end: the recorder adds it to
+what the trace has lost. What the kernel has counted isn't told a second time.
 
 The file is opened for each line: a program that closes all its descriptors, forks
 or changes its user has no stale one, and no recording's file is kept from going.
@@ -70,7 +71,7 @@ class _Account:
             return
         try:
             untold = self._untold
-            if send(begin(4, f"sonde_python:lost events={untold}\n")):
+            if send(begin(4, f"sonde_mark:lost events={untold}\n")):
                 with self._lock:
                     self._untold -= untold
         finally:
@@ -90,12 +91,17 @@ def lost():
 class _File:
     def __init__(self, path):
         self._path = path
+        atexit.register(self._tell)
+
+    def _tell(self):
+        if state[0]:  # else the door may be another recording's
+            _account.tell(lambda told: not self._write(told.encode()))
 
     def say(self, line):
         data = line.encode("utf-8", "surrogateescape")
         if len(data) > _DOOR_MAX:
             raise TooLong(len(data), _DOOR_MAX)
-        _account.tell(lambda told: not self._write(told.encode()))
+        self._tell()
         error = self._write(data)
         if error:  # the kernel itself counts what it has no room for
             _account.lose(is_told=error == errno.EBADF)

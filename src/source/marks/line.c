@@ -282,6 +282,25 @@ int sonde_marks_describe(const struct sonde_marks_line *mark, bool is_kernel,
 	return sonde_build_end(&build);
 }
 
+uint64_t sonde_marks_loss(const struct sonde_marks_line *mark)
+{
+	uint64_t loss = 0;
+
+	if (strcmp(mark->provider, SONDE_MARK_LOSS_PROVIDER) ||
+	    strcmp(mark->name, SONDE_MARK_LOSS_NAME))
+		return 0;
+	for (uint32_t i = 0; i < mark->nr; i++) {
+		const struct sonde_marks_field *field = &mark->fields[i];
+
+		if (!strcmp(field->name, SONDE_MARK_LOSS_FIELD) &&
+		    field->kind == SONDE_MARK_INTEGER &&
+		    (!(field->flags & SONDE_FIELD_SIGNED) ||
+		     (int64_t)field->number > 0))
+			loss = field->number;
+	}
+	return loss < SONDE_MARK_LOSS_MAX ? loss : SONDE_MARK_LOSS_MAX;
+}
+
 size_t sonde_marks_put_payload(const struct sonde_marks_line *mark,
 			       uint8_t *out)
 {

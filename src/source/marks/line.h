@@ -33,6 +33,13 @@
 #define SONDE_MARK_LINE     "line" /* the event of a text that is no LINE, */
 #define SONDE_MARK_TEXT     "text" /* and its field */
 
+/* What a program says of lines that it couldn't bring here, and their number. */
+#define SONDE_MARK_LOSS_PROVIDER "sonde_mark"
+#define SONDE_MARK_LOSS_NAME     "lost"
+#define SONDE_MARK_LOSS_FIELD    "events"
+/* Of one line: more is believed of nobody. */
+#define SONDE_MARK_LOSS_MAX UINT32_MAX
+
 /* Bytes of a line, without what ends it. */
 #define SONDE_MARK_MAX 4096u
 /* Of one that the trace_marker of every kernel takes as a whole. */
@@ -89,6 +96,9 @@ const char *sonde_marks_parse(struct sonde_marks_line *mark, const char *line,
  * so. A LEVEL before it counts. At most SONDE_MARK_MAX of them. */
 void sonde_marks_take_text(struct sonde_marks_line *mark, const char *line,
 			   size_t size);
+
+/* How many events it says are lost (SONDE_MARK_LOSS_NAME); 0 of any other mark. */
+uint64_t sonde_marks_loss(const struct sonde_marks_line *mark);
 
 /* Its description; `room` has SONDE_DESC_MAX bytes, aligned as a struct sonde_desc.
  * In a kernel's trace names are the events' alone: the provider is in it, then, so

@@ -124,6 +124,8 @@ int sonde_marks_take(struct sonde_marks *marks, const char *line, size_t size,
 		     struct sonde_marks_taken *ret_taken)
 {
 	int rc = sonde_marks_parse(&marks->mark, line, size) ? -EINVAL : 0;
+	/* It counts if the line has to be a text, too. */
+	uint64_t loss = rc ? 0 : sonde_marks_loss(&marks->mark);
 	uint32_t kind = 0;
 
 	if (!rc)
@@ -139,6 +141,7 @@ int sonde_marks_take(struct sonde_marks *marks, const char *line, size_t size,
 		.mark = &marks->mark,
 		.payload = marks->payload,
 		.size = sonde_marks_put_payload(&marks->mark, marks->payload),
+		.loss = loss,
 	};
 	return 0;
 }

@@ -9,6 +9,9 @@
  * (source/described.h), which nobody is to be taken for by his words alone. So is one of a new kind where there are
  * SONDE_MARKS_MAX already, or that no description holds.
  *
+ * A line may say that others are lost (SONDE_MARK_LOSS_NAME). Who takes it adds them to
+ * what the trace has lost, wanted or not, as what they were isn't known.
+ *
  * Cost: taking a line of a known kind about 2 us, for each kind 16 bytes and its
  * description. One thread.
  */
@@ -34,6 +37,7 @@ struct sonde_marks_taken {
 	const struct sonde_marks_line *mark;
 	const uint8_t *payload;
 	size_t size;
+	uint64_t loss; /* events that its writer has lost before, as it says */
 };
 
 /* Takes a line of any bytes. 0 or -ENOMEM. */

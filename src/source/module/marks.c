@@ -136,6 +136,7 @@ static int marks_put_line(struct module_marks *marks, uint32_t cpu,
 		marks->streams[cpu].nr_refused++;
 		return 0;
 	}
+	marks->streams[cpu].nr_lost += taken.loss;
 	if (wanted->wants &&
 	    !wanted->wants(wanted->ctx, &taken, line->head.tid, cpu)) {
 		marks->has_unwanted = true;
@@ -171,6 +172,7 @@ static ssize_t marks_convert(struct module_marks *marks, uint32_t cpu,
 	sonde_packer_open(&packer,
 			  raw->first ? raw->ts_begin : stream->time_put);
 	stream->nr_refused = 0;
+	stream->nr_lost = 0;
 	for (size_t at = 0; !rc && at < raw->size;) {
 		struct marks_line line;
 		size_t bytes = marks_read_line(raw->data + at, raw->size - at,
@@ -195,6 +197,7 @@ static void marks_pass(struct module_marks_stream *stream)
 	stream->time_put = stream->next_put;
 	stream->given += stream->nr;
 	stream->refused += stream->nr_refused;
+	stream->lost += stream->nr_lost;
 	module_stream_advance(&stream->raw);
 }
 
@@ -230,7 +233,9 @@ int module_marks_peek(struct module_marks *marks, uint32_t cpu,
 	ret_chunk->events_before = stream->before + stream->raw.overwritten;
 	ret_chunk->events =
 		stream->given + stream->nr + stream->raw.overwritten;
-	ret_chunk->discarded = raw.discarded + stream->refused;
+	ret_chunk->discarded = raw.discarded + stream->refused +
+			       stream->nr_refused + stream->lost +
+			       stream->nr_lost;
 	return 1;
 }
 
@@ -251,4 +256,5 @@ void module_marks_counts(struct module_marks *marks, uint32_t cpu,
 	module_stream_counts(&marks->streams[cpu].raw, ret_counts);
 	ret_counts->delivered = stream->given;
 	ret_counts->lost_size += stream->refused;
+	ret_counts->lost_marks = stream->lost;
 }

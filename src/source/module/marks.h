@@ -36,6 +36,7 @@ struct module_marks_stream {
 	uint64_t given;
 	uint64_t nr;                  /* in the piece */
 	uint64_t nr_refused, refused; /* no memory: in the piece, before it */
+	uint64_t nr_lost, lost;       /* as lines say; likewise */
 };
 
 struct module_marks {

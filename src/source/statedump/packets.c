@@ -166,6 +166,12 @@ uint8_t *sonde_out_context(struct sonde_out *out, uint16_t id, size_t size,
 	return out_record(out, id, size, SONDE_PACKER_HEAD_MAX + next);
 }
 
+void sonde_out_lose(struct sonde_out *out, uint64_t nr)
+{
+	out->lost += nr;
+	out->lost_before += nr;
+}
+
 /* As far as it goes. */
 static void out_show(const struct sonde_out *out,
 		     const struct sonde_out_block *block,

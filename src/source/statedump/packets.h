@@ -41,6 +41,7 @@ struct sonde_out {
 	uint64_t events;            /* in all blocks ever */
 	uint64_t delivered;
 	uint64_t lost;
+	uint64_t lost_before; /* of them: others', before they came here */
 	uint64_t overwritten;
 	/* With keeps_newest: those before were delivered or overwritten; and the
 	 * block that is delivered next. */
@@ -67,6 +68,9 @@ uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size);
  * as if that event had found no room. */
 uint8_t *sonde_out_context(struct sonde_out *out, uint16_t id, size_t size,
 			   size_t next);
+
+/* So many that never came here. */
+void sonde_out_lose(struct sonde_out *out, uint64_t nr);
 
 /* What was written so far may be delivered: ends the packet. */
 void sonde_out_flush(struct sonde_out *out);

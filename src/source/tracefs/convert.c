@@ -190,6 +190,7 @@ static int convert_mark(struct sonde_tracefs_marks *marks, uint64_t ts,
 	int rc = sonde_tracefs_marks_take(marks, record, tid, out->cpu, &taken);
 
 	out->too_large += rc == -ENOMEM;
+	out->lost_marks += rc >= 0 ? taken.loss : 0;
 	if (rc <= 0)
 		return rc == -ENOMEM ? 0 : rc;
 	payload = convert_head(out, (uint16_t)(marks->first + taken.kind), ts,

@@ -65,12 +65,13 @@ struct sonde_convert {
 struct sonde_convert_out {
 	struct sonde_packer packer;
 	uint8_t *start;
-	uint64_t ts_begin;  /* of the first record, if there is one */
-	uint64_t ts_last;   /* of the last record ever */
-	uint64_t seen;      /* records, wanted or not */
-	uint64_t too_large; /* or there was no memory for it */
-	uint64_t unseen;    /* switches that the one before doesn't lead to */
-	uint64_t next;      /* 1 + the tid that was switched to; 0: unknown */
+	uint64_t ts_begin;   /* of the first record, if there is one */
+	uint64_t ts_last;    /* of the last record ever */
+	uint64_t seen;       /* records, wanted or not */
+	uint64_t too_large;  /* or there was no memory for it */
+	uint64_t lost_marks; /* as marks say */
+	uint64_t unseen;     /* switches that the one before doesn't lead to */
+	uint64_t next;       /* 1 + the tid that was switched to; 0: unknown */
 	uint32_t cpu;
 };
 

@@ -41,7 +41,8 @@ sonde_tracefs_marks_has(const struct sonde_tracefs_marks *marks, uint16_t type)
 	return marks && marks->type == type;
 }
 
-/* 1: it is to be recorded; 0: it isn't wanted; -EPROTO: it has no text; -ENOMEM. */
+/* 1: it is to be recorded; 0: it isn't wanted, but was taken; -EPROTO: it has no text;
+ * -ENOMEM. */
 int sonde_tracefs_marks_take(struct sonde_tracefs_marks *marks,
 			     const struct sonde_page_record *record,
 			     uint32_t tid, uint32_t cpu,

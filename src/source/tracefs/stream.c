@@ -266,7 +266,8 @@ int sonde_tracefs_stream_peek(struct sonde_tracefs_stream *stream,
 		.events_before = stream->first_event + stream->gap,
 		.events = out->packer.nr + stream->gap,
 		.discarded = stream->losses.dropped +
-			     stream->losses.commit_overrun + out->too_large,
+			     stream->losses.commit_overrun + out->too_large +
+			     out->lost_marks,
 	};
 	return 1;
 }
@@ -316,6 +317,7 @@ void sonde_tracefs_stream_count(struct sonde_tracefs_stream *stream,
 			stream->losses.dropped + stream->losses.commit_overrun,
 		.lost_size = stream->out.too_large,
 		.lost_unread = count_unread(stream),
+		.lost_marks = stream->out.lost_marks,
 		.overwritten = stream->losses.overrun,
 		.committed = stream->losses.entries + stream->losses.read +
 			     stream->losses.overrun - stream->out.too_large,

@@ -94,15 +94,17 @@ static void each_loss_has_its_reason_and_remedy(void **state)
 	summary.lost_contended = 2;
 	summary.lost_overwritten = 3;
 	summary.lost_disk = 4;
+	summary.lost_marks = 5;
 	summary.least_record_limit = 4000;
 	summary.disk_error = -ENOSPC;
 	(void)shown(&summary, &plain, sonde_summary_print);
-	check_says("1,010 lost");
+	check_says("1,015 lost");
 	check_says("lost 1,000 events: the rings were full; try --memory 256M");
 	check_says(
 		"lost 1 events: larger than a sub-buffer takes (4000 bytes)");
 	check_says("lost 2 events: every ring was busy");
 	check_says("lost 3 events: overwritten");
+	check_says("lost 5 events: marks that their programs could not write");
 	check_says("lost 4 events: writing to out failed (No space left on "
 		   "device)");
 }

@@ -210,6 +210,28 @@ static void what_is_no_mark_is_a_text(void **state)
 	assert_int_equal(sonde_desc_loglevel(desc), 2);
 }
 
+static uint64_t loss_of(const char *line)
+{
+	(void)take(line);
+	return taken.loss;
+}
+
+static void a_line_says_how_many_are_lost(void **state)
+{
+	(void)state;
+	assert_int_equal(loss_of("<4>sonde_mark:lost events=3"), 3);
+	assert_int_equal(loss_of("sonde_mark:lost why=full events=0x10"), 16);
+	assert_int_equal(loss_of("sonde_mark:lost events=18446744073709551615"),
+			 UINT32_MAX);
+	assert_int_equal(loss_of("sonde_mark:lost events=-1"), 0);
+	assert_int_equal(loss_of("sonde_mark:lost events=2.5"), 0);
+	assert_int_equal(loss_of("sonde_mark:lost events=\"3\""), 0);
+	assert_int_equal(loss_of("sonde_mark:lost"), 0);
+	assert_int_equal(loss_of("sonde_mark:lost events=1 events=2"), 0);
+	assert_int_equal(loss_of("mark:lost events=3"), 0);
+	assert_int_equal(loss_of("sonde_mark:found events=3"), 0);
+}
+
 static void of_too_many_kinds_the_text_is_kept(void **state)
 {
 	const struct sonde_desc *desc;
@@ -226,6 +248,7 @@ static void of_too_many_kinds_the_text_is_kept(void **state)
 		assert_string_equal(sonde_desc_name(desc), "mark:line");
 		assert_string_equal((const char *)taken.payload, "new n=1");
 	}
+	assert_int_equal(loss_of("sonde_mark:lost events=3"), 3);
 	assert_int_equal(take("m7"), 7);
 }
 
@@ -266,6 +289,8 @@ int main(void)
 			what_is_described_alike_is_of_one_kind, open_marks,
 			close_marks),
 		cmocka_unit_test_setup_teardown(what_is_no_mark_is_a_text,
+						open_marks, close_marks),
+		cmocka_unit_test_setup_teardown(a_line_says_how_many_are_lost,
 						open_marks, close_marks),
 		cmocka_unit_test_setup_teardown(
 			of_too_many_kinds_the_text_is_kept, open_marks,

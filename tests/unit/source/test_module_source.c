@@ -1182,6 +1182,51 @@ static void what_is_not_wanted_makes_no_packet(void **state)
 	close_all(source);
 }
 
+/* They aren't wanted, and the second piece is peeked at twice before it is passed. */
+static void what_lines_say_is_lost_is_counted_once(void **state)
+{
+	static const struct sonde_source_marks eight = { .wants = wants_eight };
+	struct sonde_source_config config = with_marks(&eight);
+	struct sonde_source *source = open_with(&config);
+	struct sonde_source_counts counts;
+	struct sonde_ring_chunk chunk;
+	unsigned char *at =
+		put_line(fake.lines, 1000, "sonde_mark:lost events=5");
+	struct sonde_kmod_chunk piece = { .bytes = (uint32_t)(at - fake.lines),
+					  .first = 1,
+					  .closed = 1,
+					  .seq = 1,
+					  .ts_begin = 1000,
+					  .ts_end = 2000,
+					  .events = 1 };
+
+	(void)state;
+	put_piece(piece);
+	piece.offset = SUBBUF;
+	piece.seq = 2;
+	piece.ts_begin = 2000;
+	piece.closed = 0;
+	piece.ts_end = 0;
+	put_piece(piece);
+	at = put_line(fake.lines + SUBBUF, 2000, "sonde_mark:lost events=2");
+	assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk), 0);
+	assert_int_equal(fake.at_piece, 1); /* and the second isn't taken */
+	at = put_line(at, 2001, "job code=8");
+	fake.pieces[1].bytes = (uint32_t)(at - fake.lines - SUBBUF);
+	fake.pieces[1].events = 2;
+	assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk), 1);
+	assert_int_equal(chunk.events, 1);
+	assert_int_equal(chunk.discarded, 7);
+	assert_int_equal(source->ops->peek(source, NR_CPUS, &chunk), 1);
+	assert_int_equal(chunk.discarded, 7);
+	source->ops->advance(source, NR_CPUS, &chunk);
+	source->ops->counts(source, NR_CPUS, &counts);
+	assert_int_equal(counts.delivered, 1);
+	assert_int_equal(counts.lost_marks, 7);
+	assert_int_equal(counts.lost_size, 0);
+	close_all(source);
+}
+
 /* By one wrong thing each: the kernel's word isn't taken for its bytes. */
 static void lines_that_are_none_end_their_stream(void **state)
 {
@@ -1248,6 +1293,7 @@ int main(void)
 		cmocka_unit_test(without_a_door_marks_are_left_to_others),
 		cmocka_unit_test(lines_become_events_piece_by_piece),
 		cmocka_unit_test(what_is_not_wanted_makes_no_packet),
+		cmocka_unit_test(what_lines_say_is_lost_is_counted_once),
 		cmocka_unit_test(lines_that_are_none_end_their_stream),
 	};
 
