@@ -217,6 +217,7 @@ static int begin_top(void *ctx, struct sonde_follow *follow, uint64_t hold_ns)
 		.follow = follow,
 		.filter = options->shown_filter,
 		.hold_ns = hold_ns,
+		.no_names = options->no_names,
 		.say = sonde_complain_text,
 	};
 

@@ -1311,6 +1311,8 @@ const struct sonde_option sonde_top_option_table[] = {
 	  "after one interval write the tables, and end" },
 	{ "json", 0, NULL, NULL, TO(json),
 	  "as JSON, an object for each interval" },
+	{ "no-names", 0, NULL, NULL, TO(no_names),
+	  "addresses of code as numbers alone" },
 	FOLLOW_OPTIONS(),
 	{ "quiet", 'q', NULL, NULL, TO(quiet),
 	  "only the tables, and what went wrong" },

@@ -402,9 +402,10 @@ def a_program_that_another_executes_has_its_own_names():
                  for name in ("Other", "Shelf")], "names")
 
 
-def made(path_of):
-    """Two looks, and an allocation at each of some times and addresses. Where
-    the first look saw one library the second saw another, and one more."""
+def made(path_of, step=1):
+    """Two looks, and an allocation at each of some times and addresses, `step`
+    bytes further for each 50 ns. Where the first look saw one library the second
+    saw another, and one more."""
     layout = Layout(events={
         "sonde:mappings": [("image", 32, 8), ("pid", 32, 8), ("age", 64, 8),
                            ("omitted", 64, 8)],
@@ -431,7 +432,7 @@ def made(path_of):
             stream.packet(begin=50, end=900):
         for time, base in ((60, 0x10000), (150, 0x10000), (170, 0x110000),
                            (300, 0x10000), (310, 0x110000), (600, 0x10000)):
-            at = address_of(path_of["one"], "one") + time // 50
+            at = address_of(path_of["one"], "one") + 1 + time // 50 * step
             stream.event("malloc:malloc", time, size=time, ptr=time,
                          caller=base + at)
     return trace
@@ -454,6 +455,23 @@ def a_name_is_that_of_the_time_or_none():
     changed = "unknown (another file was mapped there meanwhile)"
     check_equal(found[300], changed, "between the looks")
     check_equal(found[170], "unknown (in no file that was mapped)", "before")
+
+
+@test
+def print_has_a_name_in_place_of_each_address_by_its_time():
+    libraries = {name: build_library(f"-DLOADED={name}")
+                 for name in ("one", "other", "more")}
+    trace = made(libraries, step=0)  # the same addresses again and again
+    callers = [line.rpartition("caller = ")[2]
+               for line in run(SONDE, "print", trace.dir).stdout.splitlines()]
+    named = [re.match(r"(\w+) at loaded\.c:\d+$", caller) for caller in callers]
+    check_equal([m and m[1] for m in named],
+                ["one", "one", None, None, "more", "other"], callers)
+    for i in 2, 3:
+        check(callers[i].isdecimal(), callers)
+    plain = run(SONDE, "print", "--no-names", trace.dir).stdout
+    check_equal([line.rpartition("caller = ")[2].isdecimal()
+                 for line in plain.splitlines()], [True] * 6, plain)
 
 
 @test
@@ -581,6 +599,27 @@ def live_names_callers_and_stacks():
     plain = run(SONDE, "live", "--json", "--no-names", "--malloc", "--",
                 program)
     check("caller_name" not in plain.stdout, plain.stdout)
+
+
+@test
+def top_names_who_allocates_and_which_lock_is_held():
+    told = run(SONDE, "top", "--once", "--json", "--interval", "60s", "--locks",
+               "--malloc", "--", build(LOCKS), input="\n")
+    tables = json.loads(told.stdout)
+    check("cache+0x20" in [lock.get("variable") for lock in tables["locks"]],
+          tables["locks"])
+    waits = [(w["variable"], w["code"].split()[0], w["holder_code"].split()[0])
+             for w in tables["waits"]]
+    check(("cache+0x20", "waiter", "flusher") in waits, waits)
+    told = run(SONDE, "top", "--once", "--json", "--interval", "60s",
+               "--malloc", "--", build_sites())
+    put = f"app::Shelf::put(unsigned long) at program.cc:{line_of(SITES, 'PUT')}"
+    codes = [site["code"] for site in json.loads(told.stdout)["memory"]]
+    check(put in codes, codes)
+    told = run(SONDE, "top", "--once", "--json", "--interval", "60s",
+               "--malloc", "--no-names", "--", build_sites())
+    check_equal({site.get("code") for site in json.loads(told.stdout)["memory"]},
+                {None}, "--no-names")
 
 
 # The flusher holds the lock until the waiter has found it held.

@@ -548,3 +548,33 @@ void sonde_contention_put_wait(struct sonde_table *table,
 	sonde_table_int(table, 5, span->other_tid);
 	sonde_table_uint(table, 6, span->other_place);
 }
+
+struct sonde_analysis_site
+sonde_contention_site(const struct sonde_worst_span *span, uint64_t address,
+		      int64_t time_ns)
+{
+	return (struct sonde_analysis_site){
+		.caller = address,
+		.image = span->image,
+		.first_ns = time_ns,
+		.last_ns = time_ns,
+	};
+}
+
+void sonde_contention_put_names(struct sonde_table *table, size_t at,
+				const struct sonde_analysis_args *args,
+				const struct sonde_worst_span *span)
+{
+	const struct sonde_analysis_site lock =
+		sonde_contention_site(span, span->object, span->begin_ns);
+	const struct sonde_analysis_site from =
+		sonde_contention_site(span, span->place, span->begin_ns);
+	const struct sonde_analysis_site taken =
+		sonde_contention_site(span, span->other_place, span->other_ns);
+
+	sonde_table_text(table, at, sonde_analysis_site_variable(args, &lock));
+	sonde_table_text(table, at + 1, sonde_analysis_site_text(args, &from));
+	if (span->other_tid >= 0)
+		sonde_table_text(table, at + 2,
+				 sonde_analysis_site_text(args, &taken));
+}

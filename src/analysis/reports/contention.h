@@ -133,6 +133,24 @@ void sonde_contention_fini(struct sonde_contention *contention);
 void sonde_contention_put_wait(struct sonde_table *table,
 			       const struct sonde_worst_span *span);
 
+/* And columns for names, from the column `at` on. */
+#define SONDE_CONTENTION_VARIABLE                       \
+	{                                               \
+		"variable", "VARIABLE", SONDE_CELL_TEXT \
+	}
+#define SONDE_CONTENTION_NAME_COLUMNS                                        \
+	SONDE_CONTENTION_VARIABLE, { "code", "WAITED AT", SONDE_CELL_TEXT }, \
+	{                                                                    \
+		"holder_code", "LOCKED AT", SONDE_CELL_TEXT                  \
+	}
+void sonde_contention_put_names(struct sonde_table *table, size_t at,
+				const struct sonde_analysis_args *args,
+				const struct sonde_worst_span *span);
+/* Of a long wait: the lock, the waiter's call, the holder's. */
+struct sonde_analysis_site
+sonde_contention_site(const struct sonde_worst_span *span, uint64_t address,
+		      int64_t time_ns);
+
 /* The events that matter, as a journal has them. */
 extern const struct sonde_journal_form sonde_contention_forms[];
 extern const size_t sonde_contention_nr_forms;

@@ -36,21 +36,6 @@ static bool has_mappings(const struct sonde_analysis_args *args)
 	return sonde_names_has_mappings(args->names);
 }
 
-/* NULL: it is no variable that has a name. */
-static const char *variable_name(const struct sonde_analysis_args *args,
-				 const struct sonde_analysis_site *at)
-{
-	const struct sonde_names_place place = {
-		.image = at->image,
-		.address = at->caller,
-		.from_ns = at->first_ns,
-		.to_ns = at->last_ns,
-	};
-
-	return has_mappings(args) ? sonde_names_variable(args->names, &place) :
-				    NULL;
-}
-
 /* "`cache_lock` (0x5600)" or "0x5600". */
 static const char *lock_text(struct sonde_words *words,
 			     const struct sonde_analysis_site *at, char *to,
@@ -58,7 +43,7 @@ static const char *lock_text(struct sonde_words *words,
 {
 	const char *address =
 		sonde_words_int(words, SONDE_CELL_HEX, (int64_t)at->caller);
-	const char *name = variable_name(words->args, at);
+	const char *name = sonde_analysis_site_variable(words->args, at);
 
 	if (name)
 		(void)snprintf(to, size, "`%.200s` (%s)", name, address);
@@ -66,23 +51,6 @@ static const char *lock_text(struct sonde_words *words,
 		(void)snprintf(to, size, "%s", address);
 	return to;
 }
-
-/* Of a longest wait: the lock, the waiter's call, the holder's. */
-static struct sonde_analysis_site span_site(const struct sonde_worst_span *span,
-					    uint64_t address, int64_t time_ns)
-{
-	return (struct sonde_analysis_site){
-		.caller = address,
-		.image = span->image,
-		.first_ns = time_ns,
-		.last_ns = time_ns,
-	};
-}
-
-#define VARIABLE_COLUMN                                 \
-	{                                               \
-		"variable", "VARIABLE", SONDE_CELL_TEXT \
-	}
 
 /* ---- sentences ---- */
 
@@ -136,7 +104,7 @@ static void say_worst_wait(struct sonde_words *words,
 			   struct sonde_report *report)
 {
 	const struct sonde_analysis_site lock =
-		span_site(span, span->object, span->begin_ns);
+		sonde_contention_site(span, span->object, span->begin_ns);
 	char holder[64] = "an unknown thread";
 	char text[LOCK_TEXT];
 
@@ -244,7 +212,8 @@ static void add_lock(struct sonde_table *table, const void *entry, void *ctx)
 	if (lock->waits.count)
 		sonde_table_int(table, 7, sonde_histogram_sum(&lock->waits));
 	sonde_histogram_cells(&lock->waits, table, 8);
-	sonde_table_text(table, 15, variable_name(ctx, &lock->at));
+	sonde_table_text(table, 15,
+			 sonde_analysis_site_variable(ctx, &lock->at));
 }
 
 static int add_locks(const struct sonde_analysis_args *args,
@@ -261,7 +230,7 @@ static int add_locks(const struct sonde_analysis_args *args,
 		{ "failed", "FAILED", SONDE_CELL_COUNT },
 		{ "wait", "WAIT", SONDE_CELL_DURATION },
 		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
-		VARIABLE_COLUMN,
+		SONDE_CONTENTION_VARIABLE,
 	};
 	struct sonde_analysis_args of = *args;
 	const struct sonde_ranking ranking = {
@@ -300,7 +269,8 @@ static void add_hold(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_uint(table, 2, lock->holds.count);
 	sonde_table_int(table, 3, sonde_histogram_sum(&lock->holds));
 	sonde_histogram_cells(&lock->holds, table, 4);
-	sonde_table_text(table, 11, variable_name(ctx, &lock->at));
+	sonde_table_text(table, 11,
+			 sonde_analysis_site_variable(ctx, &lock->at));
 }
 
 static int add_holds(const struct sonde_analysis_args *args,
@@ -313,7 +283,7 @@ static int add_holds(const struct sonde_analysis_args *args,
 		{ "count", "HELD", SONDE_CELL_COUNT },
 		{ "hold", "TIME", SONDE_CELL_DURATION },
 		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
-		VARIABLE_COLUMN,
+		SONDE_CONTENTION_VARIABLE,
 	};
 	struct sonde_analysis_args of = *args;
 	const struct sonde_ranking ranking = {
@@ -474,7 +444,8 @@ static void add_cond(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_uint(table, 2, cond->broadcasts);
 	sonde_table_uint(table, 3, cond->acquired);
 	sonde_table_uint(table, 4, cond->failed);
-	sonde_table_text(table, 13, variable_name(ctx, &cond->at));
+	sonde_table_text(table, 13,
+			 sonde_analysis_site_variable(ctx, &cond->at));
 	if (!cond->waits.count)
 		return;
 	sonde_table_int(table, 5, sonde_histogram_sum(&cond->waits));
@@ -493,7 +464,7 @@ static int add_conds(const struct sonde_analysis_args *args,
 		{ "timeouts", "TIMED OUT", SONDE_CELL_COUNT },
 		{ "wait", "WAIT", SONDE_CELL_DURATION },
 		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
-		VARIABLE_COLUMN,
+		SONDE_CONTENTION_VARIABLE,
 	};
 	struct sonde_analysis_args of = *args;
 	const struct sonde_ranking ranking = {
@@ -517,20 +488,9 @@ static void add_long_wait(const struct sonde_analysis_args *args,
 			  const struct sonde_worst_span *span,
 			  struct sonde_table *table)
 {
-	const struct sonde_analysis_site lock =
-		span_site(span, span->object, span->begin_ns);
-	const struct sonde_analysis_site from =
-		span_site(span, span->place, span->begin_ns);
-	const struct sonde_analysis_site taken =
-		span_site(span, span->other_place, span->other_ns);
-
 	sonde_contention_put_wait(table, span);
 	sonde_table_text(table, 7, sonde_analysis_thread_name(args, span->tid));
-	sonde_table_text(table, 8, variable_name(args, &lock));
-	sonde_table_text(table, 9, sonde_analysis_site_text(args, &from));
-	if (span->other_tid >= 0)
-		sonde_table_text(table, 10,
-				 sonde_analysis_site_text(args, &taken));
+	sonde_contention_put_names(table, 8, args, span);
 }
 
 static void add_worst(const struct sonde_analysis_args *args,
@@ -540,9 +500,7 @@ static void add_worst(const struct sonde_analysis_args *args,
 	static const struct sonde_column columns[] = {
 		SONDE_CONTENTION_WAIT_COLUMNS,
 		SONDE_NAME_COLUMN,
-		VARIABLE_COLUMN,
-		{ "code", "WAITED AT", SONDE_CELL_TEXT },
-		{ "holder_code", "LOCKED AT", SONDE_CELL_TEXT },
+		SONDE_CONTENTION_NAME_COLUMNS,
 	};
 	size_t nr = has_mappings(args) ?
 			    SONDE_ARRAY_SIZE(columns) :

@@ -71,6 +71,21 @@ const char *sonde_analysis_site_text(const struct sonde_analysis_args *args,
 	return name ? name->text : NULL;
 }
 
+const char *sonde_analysis_site_variable(const struct sonde_analysis_args *args,
+					 const struct sonde_analysis_site *site)
+{
+	const struct sonde_names_place place = {
+		.image = site->image,
+		.address = site->caller,
+		.from_ns = site->first_ns,
+		.to_ns = site->last_ns,
+	};
+
+	return sonde_names_has_mappings(args->names) ?
+		       sonde_names_variable(args->names, &place) :
+		       NULL;
+}
+
 /* Where the stack has the call itself; `nr` if it ends before, as it may in a
  * process's first milliseconds. */
 static uint32_t first_frame(const struct sonde_names_stack *stack,

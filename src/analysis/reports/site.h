@@ -38,6 +38,11 @@ sonde_analysis_site_name(const struct sonde_analysis_args *args,
 const char *sonde_analysis_site_text(const struct sonde_analysis_args *args,
 				     const struct sonde_analysis_site *site);
 
+/* The variable at its address; NULL: none is known, or as _name(). */
+const char *
+sonde_analysis_site_variable(const struct sonde_analysis_args *args,
+			     const struct sonde_analysis_site *site);
+
 /* The site's call stack from the call on, without the frames of hooks before it.
  * One that has none, or one that ends before, has the call, if that is known.
  * Frames are the names' or the site's. */

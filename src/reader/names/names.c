@@ -5,7 +5,8 @@
  *
  * Mappings are in the order of image and time; which one an address was in is
  * found by bisection, and what a name needs of it is that it was the same all
- * the time. Each address is looked up once and kept.
+ * the time. Each address is looked up once and kept; what a thread asked last, it
+ * gets without the lock (near.h).
  */
 #include "reader/names/names.h"
 
@@ -23,6 +24,7 @@
 #include "base/search.h"
 #include "reader/names/codes.h"
 #include "reader/names/event.h"
+#include "reader/names/near.h"
 #include "reader/reader.h"
 
 #define MAPPINGS_MAX ((size_t)1 << 22)
@@ -59,6 +61,11 @@ struct variable {
 	const char *name; /* "": it has none */
 };
 
+struct of_class {
+	struct sonde_field caller; /* without owner: none */
+	bool is_kernel;
+};
+
 struct sonde_names {
 	struct sonde_trace *trace;
 	struct sonde_namer *namer;
@@ -75,10 +82,11 @@ struct sonde_names {
 	size_t nr_begins, begins_capacity;
 	struct begin *begins; /* by image and time */
 	struct sonde_hash entries, variables;
-	struct sonde_field *callers; /* by event class; without owner: none */
+	struct of_class *classes; /* by event class */
 	struct sonde_names_stacks stacks;
 	struct sonde_names_codes codes;
 	struct sonde_names_kernel *kernel;
+	uint64_t serial;       /* of answers that threads keep: near.h */
 	pthread_mutex_t mutex; /* of all that changes */
 };
 
@@ -142,19 +150,24 @@ static bool has_looks(const struct sonde_trace *trace,
 }
 
 /* Errors leave a field without owner. */
-static int find_callers(struct sonde_names *names)
+static int look_at_classes(struct sonde_names *names)
 {
 	const struct sonde_trace *trace = names->trace;
+	struct of_class *classes =
+		calloc(trace->nr_classes + 1, sizeof(*classes));
 
-	free(names->callers);
-	names->callers = calloc(trace->nr_classes + 1, sizeof(*names->callers));
-	if (!names->callers)
+	free(names->classes);
+	names->classes = classes;
+	if (!classes)
 		return -ENOMEM;
-	for (size_t i = 0; i < trace->nr_classes; i++)
-		if (sonde_event_class_field(trace->classes[i],
-					    SONDE_SCOPE_PAYLOAD, "caller",
-					    &names->callers[i]))
-			names->callers[i].owner = NULL;
+	for (size_t i = 0; i < trace->nr_classes; i++) {
+		const struct sonde_event_class *cls = trace->classes[i];
+
+		classes[i].is_kernel = sonde_names_kernel_is(cls->info.source);
+		if (sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD, "caller",
+					    &classes[i].caller))
+			classes[i].caller.owner = NULL;
+	}
 	return 0;
 }
 
@@ -163,10 +176,11 @@ static int names_aim(struct sonde_names *names, struct sonde_trace *trace)
 {
 	int err = sonde_names_stacks_aim(&names->stacks, trace);
 
+	names->serial = sonde_names_near_serial();
 	names->trace = trace;
 	for (size_t i = 0; i < trace->nr_streams; i++)
 		names->has_mappings |= has_looks(trace, trace->streams[i]);
-	return err ? err : find_callers(names);
+	return err ? err : look_at_classes(names);
 }
 
 struct sonde_names *sonde_names_new(struct sonde_trace *trace)
@@ -203,7 +217,7 @@ void sonde_names_free(struct sonde_names *names)
 	sonde_names_codes_fini(&names->codes);
 	sonde_pool_fini(&names->pool);
 	(void)pthread_mutex_destroy(&names->mutex);
-	free(names->callers);
+	free(names->classes);
 	free(names->mappings);
 	free(names->begins);
 	free(names->sources);
@@ -563,9 +577,10 @@ static const struct sonde_name changing = {
 };
 
 /* The last time before that the image's memory began; NULL: it is not known of
- * any. */
+ * any. *span: where that is the answer. */
 static const struct begin *memory_begin(const struct sonde_names *names,
-					const struct sonde_names_place *place)
+					const struct sonde_names_place *place,
+					struct sonde_names_span *span)
 {
 	const struct begin *begins = names->begins;
 	size_t i;
@@ -574,6 +589,11 @@ static const struct begin *memory_begin(const struct sonde_names *names,
 		     begins[i].image < place->image ||
 			     (begins[i].image == place->image &&
 			      begins[i].time_ns <= place->from_ns));
+	if (i < names->nr_begins && begins[i].image == place->image)
+		sonde_names_span_end(span, place->from_ns, begins[i].time_ns);
+	if (i && begins[i - 1].image == place->image)
+		sonde_names_span_end(span, place->from_ns,
+				     begins[i - 1].time_ns);
 	return i && begins[i - 1].image == place->image ? &begins[i - 1] : NULL;
 }
 
@@ -582,6 +602,7 @@ static const struct begin *memory_begin(const struct sonde_names *names,
 static const struct mapping *find_since(const struct sonde_names *names,
 					const struct sonde_names_place *place,
 					uint64_t address, int64_t since,
+					struct sonde_names_span *span,
 					const struct sonde_name **ret_name)
 {
 	const struct mapping *found = NULL;
@@ -591,8 +612,11 @@ static const struct mapping *find_since(const struct sonde_names *names,
 	     i < names->nr && names->mappings[i].image == place->image; i++) {
 		const struct mapping *mapping = &names->mappings[i];
 
-		if (address < mapping->begin || address >= mapping->end ||
-		    mapping->since_ns > place->to_ns ||
+		if (address < mapping->begin || address >= mapping->end)
+			continue;
+		sonde_names_span_end(span, place->from_ns, mapping->since_ns);
+		sonde_names_span_end(span, place->from_ns, mapping->seen_ns);
+		if (mapping->since_ns > place->to_ns ||
 		    mapping->seen_ns < since)
 			continue;
 		if (!found && mapping->since_ns > place->from_ns)
@@ -609,26 +633,33 @@ static const struct mapping *find_since(const struct sonde_names *names,
 	return found;
 }
 
-/* What a process had mapped when it began is what its parent had then. */
+/* What a process had mapped when it began is what its parent had then. *ret_span:
+ * of a question about one time, the times that have the same answer. */
 static const struct mapping *find(const struct sonde_names *names,
 				  const struct sonde_names_place *place,
 				  uint64_t address,
+				  struct sonde_names_span *ret_span,
 				  const struct sonde_name **ret_name)
 {
+	struct sonde_names_span parents = { INT64_MIN, INT64_MAX };
+	struct sonde_names_span *span = ret_span;
 	struct sonde_names_place at = *place;
 
+	*ret_span = (struct sonde_names_span){ INT64_MIN, INT64_MAX };
+
 	for (unsigned int i = 0; i < ANCESTORS_MAX; i++) {
-		const struct begin *begin = memory_begin(names, &at);
+		const struct begin *begin = memory_begin(names, &at, span);
 		const struct mapping *found =
 			find_since(names, &at, address,
 				   begin ? begin->time_ns : SONDE_TIME_MIN,
-				   ret_name);
+				   span, ret_name);
 
 		if (found || *ret_name != &nowhere || !begin || !begin->parent)
 			return found;
 		at.image = begin->parent;
 		at.from_ns = begin->time_ns;
 		at.to_ns = begin->time_ns;
+		span = &parents; /* that is one time, of whatever question */
 	}
 	return NULL;
 }
@@ -825,7 +856,8 @@ static const struct sonde_name *kernel_name(struct sonde_names *names,
 /* ---- each once ---- */
 
 static const struct sonde_name *code_get(struct sonde_names *names,
-					 const struct sonde_names_place *place)
+					 const struct sonde_names_place *place,
+					 struct sonde_names_span *ret_span)
 {
 	uint64_t address = place->address - place->is_return;
 	const struct sonde_name *unnamed;
@@ -834,11 +866,12 @@ static const struct sonde_name *code_get(struct sonde_names *names,
 	struct sonde_key key;
 	struct entry *entry;
 
+	*ret_span = (struct sonde_names_span){ 0 };
 	if (sonde_names_kernel_has(address))
 		return kernel_name(names, place->image, address);
 	if (!names->is_read)
 		read_mappings(names);
-	mapping = find(names, place, address, &unnamed);
+	mapping = find(names, place, address, ret_span, &unnamed);
 	if (!mapping)
 		return compiled_name(names, place->image, address, unnamed);
 	key = sonde_key_make(SONDE_KEY_HEX, address,
@@ -857,11 +890,19 @@ static const struct sonde_name *code_get(struct sonde_names *names,
 const struct sonde_name *sonde_names_code(struct sonde_names *names,
 					  const struct sonde_names_place *place)
 {
-	const struct sonde_name *name;
+	const bool is_one_time = place->from_ns == place->to_ns;
+	const struct sonde_name *name =
+		is_one_time ? sonde_names_near_find(names->serial, place) :
+			      NULL;
+	struct sonde_names_span span;
 
+	if (name)
+		return name;
 	(void)pthread_mutex_lock(&names->mutex);
-	name = code_get(names, place);
+	name = code_get(names, place, &span);
 	(void)pthread_mutex_unlock(&names->mutex);
+	if (name && is_one_time)
+		sonde_names_near_keep(names->serial, place, span, name);
 	return name;
 }
 
@@ -873,6 +914,7 @@ static const struct mapping *find_load(const struct sonde_names *names,
 				       const struct sonde_names_place *place)
 {
 	const struct sonde_name *unnamed;
+	struct sonde_names_span span;
 	uint64_t begin = 0;
 
 	for (size_t i = code_first_of(names, place->image);
@@ -883,7 +925,7 @@ static const struct mapping *find_load(const struct sonde_names *names,
 		    mapping->begin > begin && mapping->since_ns <= place->to_ns)
 			begin = mapping->begin;
 	}
-	return begin ? find(names, place, begin, &unnamed) : NULL;
+	return begin ? find(names, place, begin, &span, &unnamed) : NULL;
 }
 
 static const char *ask_variable(struct sonde_names *names,
@@ -951,7 +993,7 @@ const struct sonde_name *sonde_names_caller(struct sonde_names *names,
 					    const struct sonde_event *event)
 {
 	const struct sonde_field *field =
-		&names->callers[event->cls->info.index];
+		&names->classes[event->cls->info.index].caller;
 	struct sonde_value value;
 
 	if (!names->has_mappings || !field->owner ||
@@ -978,9 +1020,9 @@ const struct sonde_name *sonde_names_field(struct sonde_names *names,
 	const bool kernel = sonde_names_kernel_has(number);
 	const struct sonde_name *name;
 
-	if (!names || (!kernel && strcmp(field, "caller") != 0) ||
-	    !sonde_names_may_name(names, event->cls, field) ||
-	    kernel != sonde_names_kernel_is(event->cls->info.source))
+	if (!names ||
+	    kernel != names->classes[event->cls->info.index].is_kernel ||
+	    (!kernel && (!names->has_mappings || strcmp(field, "caller") != 0)))
 		return NULL;
 	name = code_name_at(names, event, number, !kernel);
 	if (!name || (!*name->function && (kernel || !*name->module)))

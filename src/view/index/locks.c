@@ -54,16 +54,8 @@ static void name_lock(const struct sonde_view_locks *locks,
 		[SONDE_LOCK_RWLOCK] = "rwlock",
 		[SONDE_LOCK_COND] = "condition",
 	};
-	const struct sonde_names_place place = {
-		.image = lock->at.image,
-		.address = lock->at.caller,
-		.from_ns = lock->at.first_ns,
-		.to_ns = lock->at.last_ns,
-	};
 	const char *name =
-		sonde_names_has_mappings(locks->args.names) ?
-			sonde_names_variable(locks->args.names, &place) :
-			NULL;
+		sonde_analysis_site_variable(&locks->args, &lock->at);
 
 	row->pid = (int32_t)lock->key.space;
 	if (name)

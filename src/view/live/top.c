@@ -290,12 +290,28 @@ static int hold_entry(struct sonde_top *top, const struct sonde_event *event)
 
 /* ---- for the feed ---- */
 
+/* Of what counts as seen before, too: files are mapped early. */
+static int learn_names(void *ctx, struct sonde_trace *trace)
+{
+	struct sonde_top *top = ctx;
+
+	if (top->config.no_names)
+		return 0;
+	if (!top->code_names)
+		top->code_names = sonde_names_new(trace);
+	return top->code_names ? sonde_names_follow(top->code_names, trace) :
+				 -ENOMEM;
+}
+
 static int begin_reading(void *ctx, struct sonde_trace *trace,
 			 struct sonde_trace_error *error)
 {
 	struct sonde_top *top = ctx;
+	int err = learn_names(top, trace);
 
 	(void)error;
+	if (err)
+		return err;
 	top->of_locks = sonde_journal_bind(trace, sonde_contention_forms,
 					   sonde_contention_nr_forms);
 	top->of_heap = sonde_journal_bind(trace, sonde_heap_forms,
@@ -525,6 +541,7 @@ int sonde_top_new(const struct sonde_top_config *config,
 		.begin = begin_reading,
 		.event = take_one,
 		.end = end_reading,
+		.skip = learn_names,
 		.ctx = top,
 	};
 
@@ -547,6 +564,7 @@ void sonde_top_free(struct sonde_top *top)
 		return;
 	top_fini(top);
 	sonde_held_fini(&top->held);
+	sonde_names_free(top->code_names);
 	free(top);
 }
 

@@ -42,6 +42,7 @@ struct sonde_top_config {
 	struct sonde_follow *follow; /* borrowed */
 	const char *filter;          /* borrowed; NULL: all */
 	uint64_t hold_ns;
+	bool no_names; /* of addresses: numbers alone */
 	/* Something that the user should hear at once; one line. */
 	void (*say)(const char *text);
 };

@@ -61,6 +61,8 @@ struct sonde_top {
 	struct sonde_contention contention;
 	struct sonde_heap heap;
 	struct sonde_top_calls calls;
+	/* Of all parts; NULL before the first, or where none are wanted. */
+	struct sonde_names *code_names;
 	uint64_t lost; /* events, when they were looked at last */
 	/* of the part that is read */
 	const struct sonde_trace *trace;

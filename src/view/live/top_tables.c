@@ -18,6 +18,7 @@
 
 struct making {
 	struct sonde_top *top;
+	struct sonde_analysis_args args; /* names alone */
 	const struct sonde_top_view *view;
 	struct sonde_report *report;
 	struct sonde_table *table;
@@ -258,12 +259,15 @@ static const struct sonde_column lock_columns[] = {
 	{ "holder_caller", "LOCKED FROM", SONDE_CELL_HEX },
 	{ "count", "COUNT", SONDE_CELL_COUNT },
 	{ "wait_count", "WAITED", SONDE_CELL_COUNT },
+	SONDE_CONTENTION_VARIABLE,
+	{ "holder_code", "LOCKED AT", SONDE_CELL_TEXT },
 };
 
-static void lock_holder(struct sonde_table *table,
+static void lock_holder(const struct making *making,
 			const struct sonde_contention *contention,
 			const struct sonde_lock *lock)
 {
+	struct sonde_table *table = making->table;
 	int32_t holder = sonde_contention_holder(contention, lock);
 
 	if (lock->waits.count) {
@@ -274,6 +278,8 @@ static void lock_holder(struct sonde_table *table,
 		return;
 	sonde_table_int(table, 9, holder);
 	sonde_table_uint(table, 10, lock->taken.caller);
+	sonde_table_text(table, 14,
+			 sonde_analysis_site_text(&making->args, &lock->taken));
 }
 
 static void top_add_lock(struct making *making, const void *memory)
@@ -301,7 +307,10 @@ static void top_add_lock(struct making *making, const void *memory)
 	sonde_table_double(table, 6, share_of_time(making, &sums->wait_ns));
 	sonde_table_uint(table, 11, lock->acquired);
 	sonde_table_uint(table, 12, lock->waited);
-	lock_holder(table, contention, lock);
+	sonde_table_text(table, 13,
+			 sonde_analysis_site_variable(&making->args,
+						      &lock->at));
+	lock_holder(making, contention, lock);
 }
 
 static int lock_rows(struct making *making)
@@ -311,16 +320,22 @@ static int lock_rows(struct making *making)
 
 /* ---- the longest waits ---- */
 
+#define WAIT_NAMES 7 /* the first column of names */
+
 static const struct sonde_column wait_columns[] = {
 	SONDE_CONTENTION_WAIT_COLUMNS,
+	SONDE_CONTENTION_NAME_COLUMNS,
 };
 
 static void top_add_wait(struct making *making,
 			 const struct sonde_worst_span *span)
 {
-	if (is_wanted(making, span->name, SONDE_KEY_INT, (uint64_t)span->tid,
-		      (uint32_t)span->other_tid))
-		sonde_contention_put_wait(making->table, span);
+	if (!is_wanted(making, span->name, SONDE_KEY_INT, (uint64_t)span->tid,
+		       (uint32_t)span->other_tid))
+		return;
+	sonde_contention_put_wait(making->table, span);
+	sonde_contention_put_names(making->table, WAIT_NAMES, &making->args,
+				   span);
 }
 
 static int wait_rows(struct making *making)
@@ -342,6 +357,7 @@ static const struct sonde_column site_columns[] = {
 	{ "total", "TOTAL", SONDE_CELL_BYTES },
 	{ "live", "IN USE", SONDE_CELL_BYTES },
 	{ "blocks", "BLOCKS", SONDE_CELL_COUNT },
+	{ "code", "CODE", SONDE_CELL_TEXT },
 };
 
 static int64_t as_bytes(uint64_t bytes)
@@ -356,7 +372,9 @@ static void top_add_site(struct making *making, const void *memory)
 		&making->top->heap.sites[sums->key.number];
 	struct sonde_table *table = making->table;
 
-	if (!is_wanted(making, NULL, SONDE_KEY_HEX, site->at.caller, 0))
+	const char *code = sonde_analysis_site_text(&making->args, &site->at);
+
+	if (!is_wanted(making, code, SONDE_KEY_HEX, site->at.caller, 0))
 		return;
 	sonde_table_row(table);
 	sonde_table_uint(table, 0, site->at.caller);
@@ -366,6 +384,7 @@ static void top_add_site(struct making *making, const void *memory)
 	sonde_table_int(table, 4, as_bytes(site->calls.bytes));
 	sonde_table_int(table, 5, as_bytes(site->live_bytes));
 	sonde_table_uint(table, 6, site->live_blocks);
+	sonde_table_text(table, 7, code);
 }
 
 static int site_rows(struct making *making)
@@ -552,6 +571,7 @@ int sonde_top_report(struct sonde_top *top, const struct sonde_top_view *view,
 {
 	struct making making = {
 		.top = top,
+		.args = { .names = top->code_names },
 		.view = view,
 		.report = sonde_report_new("top"),
 	};

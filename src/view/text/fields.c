@@ -268,6 +268,17 @@ static int fields_make_name(struct making *making,
 static int fill_shape(struct making *making, const struct sonde_class *cls,
 		      struct sonde_shape *shape);
 
+/* Of a program's event only such fields are looked up. */
+static int make_in_place(const struct making *making, const char *field,
+			 struct sonde_shape *shape)
+{
+	if (!sonde_names_may_name(making->writer->names, making->event, field))
+		return 0;
+	shape->form = FORM_CODE;
+	shape->field = field;
+	return 0;
+}
+
 /* In JSON, a name goes beside its number, as NAME_name; where a member is called
  * so, and in arrays, there is none. */
 static int make_beside(struct making *making, const struct sonde_class *group,
@@ -280,9 +291,12 @@ static int make_beside(struct making *making, const struct sonde_class *group,
 	int err;
 
 	if (shape->form != FORM_CODE ||
-	    making->writer->style == SONDE_STYLE_PLAIN)
+	    (making->writer->style == SONDE_STYLE_PLAIN &&
+	     sonde_names_kernel_is(making->event->info.source)))
 		return 0;
 	shape->form = shape->number;
+	if (making->writer->style == SONDE_STYLE_PLAIN)
+		return make_in_place(making, field, shape);
 	if (group->kind != SONDE_KIND_STRUCT ||
 	    snprintf(name, sizeof(name), "%s_name", field) >=
 		    (int)sizeof(name) ||
@@ -437,11 +451,9 @@ const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
 					  struct sonde_pool *pool,
 					  int *ret_error)
 {
-	/* Of programs' addresses only JSON has names. */
 	const bool named =
 		writer->names && (writer->style == SONDE_STYLE_JSON ||
-				  (writer->style == SONDE_STYLE_PLAIN &&
-				   sonde_names_kernel_is(cls->info.source)));
+				  writer->style == SONDE_STYLE_PLAIN);
 	struct sonde_shape *shape =
 		make_shape(writer, sonde_event_class_scope(cls, scope), inner,
 			   named ? cls : NULL, pool, ret_error);
@@ -674,19 +686,25 @@ bool sonde_put_kernel(const struct sonde_writer *writer,
 	return true;
 }
 
-/* A name in place of the address, or beside it; or a number. */
+/* A name in place of the address (SONDE_STYLE_PLAIN), or beside it; or a number. */
 static void put_named(const struct sonde_writer *writer,
 		      const struct sonde_shape *shape,
 		      const struct sonde_event *event, uint64_t address,
 		      struct sonde_buffer *buffer)
 {
-	const struct sonde_name *name = NULL;
+	const bool is_beside = shape->beside;
+	const struct sonde_name *name;
 
-	if (shape->beside)
-		name = sonde_names_field(writer->names, event, shape->field,
-					 address);
-	else if (sonde_put_kernel(writer, shape->source, address, buffer))
+	if (!is_beside &&
+	    sonde_put_kernel(writer, shape->source, address, buffer))
 		return;
+	name = shape->field ? sonde_names_field(writer->names, event,
+						shape->field, address) :
+			      NULL;
+	if (name && !is_beside) {
+		sonde_buffer_safe(buffer, name->text);
+		return;
+	}
 	if (shape->number == FORM_UINT)
 		sonde_put_uint(buffer, address);
 	else
