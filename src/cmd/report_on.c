@@ -8,6 +8,10 @@
  * traces had been opened here, by their hosts' names. If no machine has anything for the
  * report, one unit is asked why.
  *
+ * If no span of time has to be known before, looks are *whole*: the report comes with
+ * them, and only hosts that turn out to be of one unit are asked again. So each trace
+ * is opened once, by one process.
+ *
  * What workers send is a stranger's: reports are checked when they are unpacked, a look
  * by look_take(), and words are made safe for a terminal.
  */
@@ -38,8 +42,12 @@
 
 struct on_host {
 	char name[SONDE_NET_NAME_MAX + 1];
-	struct sonde_report_item *look; /* one, or NULL */
+	/* The look or NULL; behind a whole one each machine's report. */
+	struct sonde_report_item *look;
 	size_t nr_look;
+	struct sonde_fleet_answer
+		answer;  /* of a whole one, in its job's memory */
+	bool is_refused; /* what is asked can't be told of this host */
 	struct sonde_section machines;
 	size_t unit;
 	uint64_t worker; /* who looked at it */
@@ -52,6 +60,7 @@ struct asking {
 	struct sonde_net_error error;
 	struct on_host *hosts;
 	size_t nr_hosts, hosts_room;
+	struct sonde_fleet_job *looks; /* whole ones; NULL: there are none */
 	size_t nr_units;
 	/* of all together, in the order in which they were met; names are the
 	 * looks' */
@@ -223,6 +232,27 @@ static void on_say(const struct sonde_fleet_answer *answer)
 	}
 }
 
+static int on_fail_answer(struct asking *asking, int err, uint64_t worker)
+{
+	return sonde_net_fail(&asking->error, err,
+			      "what worker %016" PRIx64 " sent is no report",
+			      worker);
+}
+
+/* What a unit gave, and who gave it. */
+static int on_parse_answer(struct asking *asking,
+			   const struct sonde_fleet_job *job, size_t unit,
+			   struct sonde_fleet_answer *ret_answer,
+			   uint64_t *ret_worker)
+{
+	size_t size;
+	const void *bytes =
+		sonde_fleet_job_answer(job, unit, &size, ret_worker);
+	int err = sonde_fleet_answer_parse(bytes, size, ret_answer);
+
+	return err ? on_fail_answer(asking, err, *ret_worker) : 0;
+}
+
 /* What a unit of these hosts gave: 0 and its items; its exit status; or -errno. */
 static int on_open_answer(struct asking *asking,
 			  const struct sonde_fleet_job *job, size_t unit,
@@ -230,24 +260,18 @@ static int on_open_answer(struct asking *asking,
 {
 	struct sonde_fleet_answer answer;
 	uint64_t worker;
-	size_t size;
-	const void *bytes = sonde_fleet_job_answer(job, unit, &size, &worker);
-	int err = sonde_fleet_answer_parse(bytes, size, &answer);
+	int err = on_parse_answer(asking, job, unit, &answer, &worker);
 
-	if (!err && asking->forgives && answer.status == SONDE_EXIT_USAGE)
+	if (err)
+		return err;
+	if (asking->forgives && answer.status == SONDE_EXIT_USAGE)
 		return 0;
-	if (!err)
-		on_say(&answer);
-	if (!err && answer.status)
+	on_say(&answer);
+	if (answer.status)
 		return (int)answer.status;
-	if (!err)
-		err = sonde_report_unpack(answer.report, answer.report_size,
-					  ret_items, ret_nr);
-	return err ? sonde_net_fail(&asking->error, err,
-				    "what worker %016" PRIx64
-				    " sent is no report",
-				    worker) :
-		     0;
+	err = sonde_report_unpack(answer.report, answer.report_size, ret_items,
+				  ret_nr);
+	return err ? on_fail_answer(asking, err, worker) : 0;
 }
 
 /* ---- looks ---- */
@@ -304,19 +328,24 @@ static struct sonde_report_item *meet_machine(struct asking *asking,
 	return &asking->machines[asking->nr_machines++];
 }
 
+static int on_fail_look(struct asking *asking, const struct on_host *host)
+{
+	return sonde_net_fail(&asking->error, -EINVAL,
+			      "what worker %016" PRIx64
+			      " sent is no look at %.100s",
+			      host->worker, host->name);
+}
+
 static int look_take(struct asking *asking, struct on_host *host)
 {
 	struct sonde_section range;
 
-	if (host->nr_look != 1 || !host->look->report ||
+	if (!host->look->report ||
 	    !is_section(host->look->report, 0, SONDE_LOOK_MACHINES, 1,
 			SONDE_CELL_TEXT, &host->machines) ||
 	    !is_section(host->look->report, 1, SONDE_LOOK_RANGE,
 			SONDE_LOOK_NR_COLUMNS, SONDE_CELL_TIME, &range))
-		return sonde_net_fail(&asking->error, -EINVAL,
-				      "what worker %016" PRIx64
-				      " sent is no look at %.100s",
-				      host->worker, host->name);
+		return on_fail_look(asking, host);
 	range_add(&asking->range, range.cells);
 	for (size_t i = 0; i < host->machines.nr_rows; i++) {
 		if (!host->machines.cells[i].set)
@@ -393,41 +422,6 @@ static int on_fail_long(struct asking *asking)
 			      SONDE_FLEET_TEXT_MAX);
 }
 
-static int on_look(struct asking *asking)
-{
-	struct sonde_fleet_job *job = sonde_fleet_job_new();
-	static struct sonde_fleet_request request;
-	int err = job ? 0 : on_fail_memory(asking);
-
-	if (!err && !request_base(asking, &request))
-		err = on_fail_long(asking);
-	request.looks = true;
-	asking->nr_units = asking->nr_hosts;
-	for (size_t i = 0; !err && i < asking->nr_hosts; i++) {
-		(void)snprintf(request.texts[SONDE_FLEET_HOSTS],
-			       SONDE_FLEET_TEXT_MAX + 1, "%s",
-			       asking->hosts[i].name);
-		if (sonde_fleet_job_add(job, &request, 0))
-			err = on_fail_long(asking);
-	}
-	if (!err)
-		err = on_round(asking, job);
-	for (size_t i = 0; !err && i < asking->nr_hosts; i++) {
-		struct on_host *host = &asking->hosts[i];
-		size_t size;
-
-		(void)sonde_fleet_job_answer(job, i, &size, &host->worker);
-		err = on_open_answer(asking, job, i, &host->look,
-				     &host->nr_look);
-		if (!err)
-			err = look_take(asking, host);
-	}
-	sonde_fleet_job_free(job);
-	return err;
-}
-
-/* ---- reports ---- */
-
 static bool put_ask(struct sonde_fleet_request *request,
 		    const struct sonde_read *read,
 		    const struct sonde_read_ask *ask, const char *name)
@@ -457,6 +451,93 @@ static bool put_ask(struct sonde_fleet_request *request,
 			 (read->json ? (uint64_t)SONDE_FLEET_JSON : 0);
 	return true;
 }
+
+/* The answer of a host that was looked at: 0, its exit status, or -errno. What a whole
+ * one has in words is said when its report is used; one of wrong usage is none. */
+static int look_open(struct asking *asking, const struct sonde_fleet_job *job,
+		     size_t unit, struct on_host *host)
+{
+	struct sonde_fleet_answer *answer = &host->answer;
+	bool is_whole = job == asking->looks;
+	int err = on_parse_answer(asking, job, unit, answer, &host->worker);
+
+	if (err)
+		return err;
+	host->is_refused |= is_whole && answer->status == SONDE_EXIT_USAGE;
+	if (is_whole && host->is_refused)
+		return 0;
+	if (!is_whole || answer->status)
+		on_say(answer);
+	if (answer->status)
+		return (int)answer->status;
+	err = sonde_report_unpack(answer->report, answer->report_size,
+				  &host->look, &host->nr_look);
+	if (err)
+		return on_fail_answer(asking, err, host->worker);
+	return !host->nr_look || (host->nr_look > 1 && !is_whole) ?
+		       on_fail_look(asking, host) :
+		       0;
+}
+
+/* All hosts that there is no look at yet. */
+static int on_look(struct asking *asking, struct sonde_fleet_job *job,
+		   struct sonde_fleet_request *request)
+{
+	size_t unit = 0;
+	int err = job ? 0 : on_fail_memory(asking);
+
+	request->looks = true;
+	asking->nr_units = 0;
+	for (size_t i = 0; !err && i < asking->nr_hosts; i++) {
+		if (asking->hosts[i].look)
+			continue;
+		asking->nr_units++;
+		(void)snprintf(request->texts[SONDE_FLEET_HOSTS],
+			       SONDE_FLEET_TEXT_MAX + 1, "%s",
+			       asking->hosts[i].name);
+		if (sonde_fleet_job_add(job, request, 0))
+			err = on_fail_long(asking);
+	}
+	if (!err && asking->nr_units)
+		err = on_round(asking, job);
+	for (size_t i = 0; !err && i < asking->nr_hosts; i++)
+		if (!asking->hosts[i].look)
+			err = look_open(asking, job, unit++, &asking->hosts[i]);
+	request->looks = false;
+	return err;
+}
+
+static bool on_has_span(const struct sonde_read *read)
+{
+	return read->from_text || read->to_text || read->last_text;
+}
+
+/* At all hosts: with what is asked if that can be, or else by themselves. */
+static int on_look_all(struct asking *asking,
+		       struct sonde_fleet_request *request)
+{
+	static struct sonde_fleet_request plain;
+	struct sonde_fleet_job *job = NULL;
+	int err = 0;
+
+	if (!request_base(asking, &plain))
+		return on_fail_long(asking);
+	/* whole ones give no report of one machine alone */
+	if (asking->nr_hosts > 1 && !on_has_span(asking->read)) {
+		asking->looks = sonde_fleet_job_new();
+		err = on_look(asking, asking->looks, request);
+	}
+	if (!err) {
+		job = sonde_fleet_job_new();
+		err = on_look(asking, job, &plain);
+		sonde_fleet_job_free(job);
+	}
+	for (size_t i = 0; !err && i < asking->nr_hosts; i++)
+		err = look_take(asking, &asking->hosts[i]);
+	return err;
+}
+
+/* ---- reports ---- */
 
 /* The hosts of a unit, for the worker that looked at its first one. */
 static int on_add_unit(struct asking *asking, struct sonde_fleet_job *job,
@@ -512,25 +593,64 @@ static int on_take_unit(struct asking *asking,
 	return err;
 }
 
+/* Of a unit of one host whose look was whole. */
+static int on_take_whole(struct asking *asking, struct on_host *host)
+{
+	int err = 0;
+
+	if (host->is_refused) /* which is forgiven */
+		return 0;
+	on_say(&host->answer);
+	for (size_t i = 1; !err && i < host->nr_look; i++)
+		if (host->look[i].report)
+			err = put_machine(asking, &host->look[i]);
+	return err;
+}
+
+/* Whether what the unit of this host is asked for came with its look. */
+static bool on_has_made(const struct asking *asking, size_t unit)
+{
+	size_t nr = 0;
+
+	for (size_t i = unit; i < asking->nr_hosts; i++)
+		nr += asking->hosts[i].unit == unit;
+	return asking->looks && asking->forgives && nr == 1;
+}
+
+static int on_ask_units(struct asking *asking, struct sonde_fleet_job *job,
+			struct sonde_fleet_request *request, size_t nr)
+{
+	int err = 0;
+
+	asking->nr_units = 0;
+	for (size_t i = 0; !err && i < nr; i++) {
+		if (asking->hosts[i].unit != i || on_has_made(asking, i))
+			continue;
+		asking->nr_units++;
+		err = on_add_unit(asking, job, request, i);
+	}
+	return !err && asking->nr_units ? on_round(asking, job) : err;
+}
+
 /* All units, or (`is_why`) the first one, which is to say why there is nothing. */
 static int on_report(struct asking *asking, struct sonde_fleet_request *request,
 		     bool is_why)
 {
 	struct sonde_fleet_job *job = sonde_fleet_job_new();
+	size_t nr = is_why ? 1 : asking->nr_hosts;
+	size_t unit = 0;
 	int err = job ? 0 : on_fail_memory(asking);
 
-	asking->nr_units = 0;
 	asking->forgives = !is_why && asking->nr_machines > 1;
-	for (size_t i = 0; !err && i < asking->nr_hosts; i++) {
-		if (asking->hosts[i].unit != i || (is_why && i))
-			continue;
-		asking->nr_units++;
-		err = on_add_unit(asking, job, request, i);
-	}
 	if (!err)
-		err = on_round(asking, job);
-	for (size_t i = 0; !err && i < asking->nr_units; i++)
-		err = on_take_unit(asking, job, i);
+		err = on_ask_units(asking, job, request, nr);
+	for (size_t i = 0; !err && i < nr; i++) {
+		if (asking->hosts[i].unit != i)
+			continue;
+		err = on_has_made(asking, i) ?
+			      on_take_whole(asking, &asking->hosts[i]) :
+			      on_take_unit(asking, job, unit++);
+	}
 	sonde_fleet_job_free(job);
 	return err;
 }
@@ -545,11 +665,12 @@ static int on_ask(struct asking *asking, const struct sonde_read_ask *ask,
 	if (!request_base(asking, &request) ||
 	    !put_ask(&request, asking->read, ask, analysis->name))
 		return on_fail_long(asking);
-	sonde_map_options_init(map);
-	if (asking->read->from_text || asking->read->to_text ||
-	    asking->read->last_text)
-		err = sonde_read_span(asking->read, &asking->range, map);
+	err = on_look_all(asking, &request);
 	if (err)
+		return err;
+	sonde_map_options_init(map);
+	if (on_has_span(asking->read) &&
+	    sonde_read_span(asking->read, &asking->range, map))
 		return SONDE_EXIT_USAGE;
 	request.from_ns = map->from_ns;
 	request.to_ns = map->to_ns;
@@ -586,8 +707,6 @@ static int on_run(struct asking *asking, const struct sonde_read_ask *ask,
 	int status = find_hosts(asking);
 
 	if (!status)
-		status = on_look(asking);
-	if (!status)
 		status = on_ask(asking, ask, analysis);
 	sonde_watch_end();
 	if (!status)
@@ -622,6 +741,7 @@ int sonde_command_report_on(const struct sonde_read_on *on,
 	for (size_t i = 0; i < asking.nr_hosts; i++)
 		sonde_report_unpacked_free(asking.hosts[i].look,
 					   asking.hosts[i].nr_look);
+	sonde_fleet_job_free(asking.looks);
 	free(asking.machines);
 	free(asking.hosts);
 	return status;

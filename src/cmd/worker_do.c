@@ -84,23 +84,41 @@ static void look_put_machines(struct sonde_report *look,
 	}
 }
 
-static int do_look(struct sonde_read *read)
+static int make_look(struct sonde_read *read, bool with_times,
+		     struct sonde_report_item *item)
 {
-	struct sonde_report_item item = { .name = SONDE_LOOK };
-	struct sonde_read_range range;
-	int status = sonde_read_range(read->trace, &range);
+	struct sonde_read_range range = { .has_times = false };
+	int status = with_times ? sonde_read_range(read->trace, &range) : 0;
 
-	if (!status) {
-		item.report = sonde_report_new(SONDE_LOOK);
-		look_put_machines(item.report, read->trace);
-		look_put_range(item.report, &range);
-		status = sonde_report_error(item.report);
-	}
+	if (status)
+		return status;
+	item->name = SONDE_LOOK;
+	item->report = sonde_report_new(SONDE_LOOK);
+	look_put_machines(item->report, read->trace);
+	look_put_range(item->report, &range);
+	return sonde_report_error(item->report);
+}
+
+/* With the report of each machine, if `analysis` isn't NULL. */
+static int do_look(struct sonde_read *read, struct sonde_read_ask *ask,
+		   const struct sonde_analysis *analysis)
+{
+	size_t nr = 1 + (analysis ? read->trace->nr_machines : 0);
+	struct sonde_report_item *items = calloc(nr, sizeof(*items));
+	int status = items ? make_look(read, !analysis, items) : -ENOMEM;
+
+	if (!status && analysis)
+		status = sonde_read_make_machines(read, ask, analysis,
+						  items + 1);
 	if (!status)
-		status = worker_put_items(&item, 1);
-	sonde_report_free(item.report);
-	read->quiet = true; /* the report will say what is lost */
-	return sonde_read_finish(read, NULL, status);
+		status = worker_put_items(items, nr);
+	/* of several machines, each has said what it lacks */
+	read->quiet = true;
+	status = sonde_read_finish(read, NULL, status);
+	for (size_t i = 0; items && i < nr; i++)
+		sonde_report_free(items[i].report);
+	free(items);
+	return status;
 }
 
 /* ---- a report ---- */
@@ -176,7 +194,7 @@ static int do_request(const struct sonde_fleet_request *request, int argc,
 	struct sonde_read read;
 	int status;
 
-	if (!request->looks && !analysis) {
+	if (*request->texts[SONDE_FLEET_REPORT] && !analysis) {
 		sonde_complain("report: the worker knows no report '%.100s'",
 			       request->texts[SONDE_FLEET_REPORT]);
 		return 1;
@@ -193,7 +211,7 @@ static int do_request(const struct sonde_fleet_request *request, int argc,
 		return status;
 	read.map.from_ns = read.from_ns = request->from_ns;
 	read.map.to_ns = read.to_ns = request->to_ns;
-	return request->looks ? do_look(&read) :
+	return request->looks ? do_look(&read, &ask, analysis) :
 				do_report(&read, &ask, analysis,
 					  request->flags & SONDE_FLEET_ONLY);
 }

@@ -107,7 +107,7 @@ int sonde_fleet_request_parse(const void *bytes, size_t size,
 				request_fields, bytes, size,
 				ret_request) != size ||
 	    !*hosts || !sonde_net_is_path(hosts) ||
-	    ret_request->looks != !*ret_request->texts[SONDE_FLEET_REPORT])
+	    (!ret_request->looks && !*ret_request->texts[SONDE_FLEET_REPORT]))
 		return -EINVAL;
 	return 0;
 }

@@ -72,7 +72,7 @@ int sonde_fleet_word_parse(const void *bytes, size_t size,
 enum sonde_fleet_text {
 	SONDE_FLEET_HOSTS,  /* names, with '/' between; not empty */
 	SONDE_FLEET_TRACES, /* globs with commas between; "": all */
-	SONDE_FLEET_REPORT, /* its name; "" of a look */
+	SONDE_FLEET_REPORT, /* its name; "": of a look without one */
 	SONDE_FLEET_FILTER, /* expressions; "": none */
 	SONDE_FLEET_BEGIN,
 	SONDE_FLEET_END,
@@ -94,7 +94,9 @@ enum sonde_fleet_flag {
 };
 
 struct sonde_fleet_request {
-	bool looks; /* which machines there are, and when; else: a report */
+	/* Which machines there are, and when or, if there is one, with each one's
+	 * report; else: a report. */
+	bool looks;
 	char texts[SONDE_FLEET_NR_TEXTS][SONDE_FLEET_TEXT_MAX + 1];
 	int64_t from_ns, to_ns;
 	uint64_t nth, over_us, limit;

@@ -21,18 +21,19 @@ KILLS = int(os.environ.get("SONDE_KILLS", "6"))
 S = 1_000_000_000
 
 
-def trace_of(machine, begin, nr=40, discarded=0):
+def trace_of(machine, begin, nr=40, discarded=0, key="id"):
     """Requests of a machine that differ from those of any other one."""
-    trace = Handmade(Layout(events={"app:begin": [("id", 32, 8)],
-                                    "app:end": [("id", 32, 8)]},
+    trace = Handmade(Layout(events={"app:begin": [(key, 32, 8)],
+                                    "app:end": [(key, 32, 8)]},
                             header=[("id", 8, 8), ("time", 64, 8)]))
     with trace.stream("cpu0", cpu=0) as stream:
         with stream.packet(begin=begin, end=begin + nr * S,
                            discarded=discarded):
             for i in range(nr):
                 at = begin + i * S
-                stream.event("app:begin", at, id=i)
-                stream.event("app:end", at + 1000 * (begin // S % 97 + i), id=i)
+                stream.event("app:begin", at, **{key: i})
+                stream.event("app:end", at + 1000 * (begin // S % 97 + i),
+                             **{key: i})
     metadata = trace.dir / "metadata"
     metadata.write_text(metadata.read_text().replace('"made"', f'"{machine}"'))
     return trace.dir
@@ -56,13 +57,14 @@ def start_worker(server, directory):
                              directory])
 
 
-def fleet(machines):
+def fleet(machines, keys=()):
     """A server to which hosts have shipped, by their names, and what was collected
-    of that."""
+    of that; `keys` are other names of the id, by host."""
     server = Server()
     for i, (host, machine) in enumerate(machines.items()):
         done = run(SONDE, "ship", "-q", "--host", host, trace_of(
-            machine, (1000 + 10 * i) * S, nr=20 + i), "--to", server.url)
+            machine, (1000 + 10 * i) * S, nr=20 + i,
+            key=dict(keys).get(host, "id")), "--to", server.url)
         check_equal(done.returncode, 0, done.stderr)
     out = scratch() / "collected"
     server.collect(out)
@@ -120,6 +122,31 @@ def hosts_with_a_machine_in_common_are_read_together():
     with workers(server, 2):
         same(server, collected, "top", "--json")
         same(server, collected, "top")
+
+
+@test
+def each_machine_is_read_once_if_no_span_must_be_known():
+    server, collected = fleet(THREE)
+    worker = subprocess.Popen([SONDE, "worker", "--from", server.url, "-o",
+                               scratch() / "worker"], stderr=subprocess.PIPE,
+                              text=True)
+    same(server, collected, "top")
+    same(server, collected, "top", "--last", "5s")
+    worker.send_signal(signal.SIGTERM)
+    said = [line.removeprefix("sonde: worker: ")
+            for line in worker.communicate()[1].splitlines()]
+    looks = [f"a look of {host}" for host in sorted(THREE)]
+    check_equal(said[:3], looks, "the first report")
+    check_equal(said[3:], looks + [f"top of {host}" for host in sorted(THREE)],
+                "of a span")
+
+
+@test
+def machines_of_which_it_cant_be_told_take_nothing_from_the_others():
+    server, collected = fleet(THREE, {"db": "other"})
+    with workers(server, 2):
+        same(server, collected, "top", "--json", "-f", "id > 5")
+        same(server, collected, "top", "-f", "other > 5")
 
 
 @test
