@@ -28,6 +28,9 @@ field can't hold makes it an event sonde_python:failed, which says which and why
 sonde.Handler() is a handler for the module logging: each record becomes an event
 python_log:LEVEL.
 
+sonde.Monitor() records which functions are called, from Python 3.12 on; so does
+`python3 -m sonde SCRIPT`.
+
 Where there is no libsonde, sonde.missing says why, and events are lines of text to
 what SONDE_MARK names (docs/python.md); sonde.lost() is how many of these came nowhere.
 Without that, they are never enabled.
@@ -43,8 +46,9 @@ from ctypes import CDLL, POINTER, Structure, addressof, byref, c_char_p, \
     c_size_t, c_uint32, c_uint64, c_void_p
 
 from . import _marks
+from ._monitor import Monitor
 
-__all__ = ["Event", "Handler", "Level", "hex", "lost", "missing"]
+__all__ = ["Event", "Handler", "Level", "Monitor", "hex", "lost", "missing"]
 
 
 class Level(enum.IntEnum):
