@@ -334,17 +334,6 @@ sonde_clock_origin(const struct sonde_clock *clock,
 					    .offset = cycles % clock->freq };
 }
 
-uint64_t sonde_clock_realtime_ns(const struct sonde_clock *clock,
-				 const struct sonde_clock_origin *origin,
-				 uint64_t counter)
-{
-	uint64_t s = counter / clock->freq;
-	uint64_t cycles = counter % clock->freq + origin->offset;
-
-	return ((uint64_t)origin->offset_s + s) * SONDE_NS_PER_S +
-	       scale(cycles, SONDE_NS_PER_S, clock->freq);
-}
-
 /* ---- the boot ---- */
 
 int sonde_clock_boot_id(uint8_t ret_uuid[16])

@@ -86,11 +86,6 @@ struct sonde_clock_origin
 sonde_clock_origin(const struct sonde_clock *clock,
 		   const struct sonde_clock_snapshot *snapshot);
 
-/* The inverse of what a reader does: a counter's time since 1970 in ns. */
-uint64_t sonde_clock_realtime_ns(const struct sonde_clock *clock,
-				 const struct sonde_clock_origin *origin,
-				 uint64_t counter);
-
 /* This boot's id, the same in all recordings until the machine starts anew;
  * -errno if the system doesn't say (a container without /proc). */
 int sonde_clock_boot_id(uint8_t ret_uuid[16]);

@@ -200,18 +200,3 @@ void sonde_tsdl_scope(struct sonde_ctf_text *text,
 
 	fields_put_group(&to, cls);
 }
-
-int sonde_tsdl_fields(struct sonde_ctf_text *text,
-		      const struct sonde_desc *desc)
-{
-	struct sonde_class *payload;
-	struct sonde_pool pool;
-	int error;
-
-	sonde_pool_init(&pool, 0);
-	error = sonde_class_from_desc(&pool, desc, &payload);
-	if (!error)
-		sonde_tsdl_scope(text, payload, "_", NULL);
-	sonde_pool_fini(&pool);
-	return error;
-}

@@ -16,11 +16,6 @@ void sonde_tsdl_scope(struct sonde_ctf_text *text,
 		      const struct sonde_class *cls, const char *prefix,
 		      const char *clock);
 
-/* Append the event's payload as a structure, without a name. -EINVAL if a
- * variant is an option of another. */
-int sonde_tsdl_fields(struct sonde_ctf_text *text,
-		      const struct sonde_desc *desc);
-
 /* Append a quoted string. */
 void sonde_tsdl_string(struct sonde_ctf_text *text, const char *string);
 

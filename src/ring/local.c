@@ -548,9 +548,7 @@ static void describe_end(const struct sonde_local_ring *ring,
 /* The reader has done with what is below `pos`, which may end a sub-buffer. */
 static void move_on(struct sonde_local_ring *ring, uint64_t pos, int is_closed)
 {
-	/* Pairs with sonde_load_acquire in sonde_local_positions: pos is not
-	 * older than what was read. */
-	sonde_store_release(&ring->read_pos, pos);
+	ring->read_pos = pos;
 	/* Pairs with sonde_load_acquire in obstacle: we have read all of it. */
 	if (is_closed)
 		sonde_store_release(&ring->consumed, pos);
@@ -745,22 +743,4 @@ int sonde_local_put(struct sonde_local_ring *ring,
 				ring->read_pos + given->size,
 		given->closed);
 	return 1;
-}
-
-void sonde_local_positions(const struct sonde_local_ring *ring,
-			   uint64_t *ret_produced, uint64_t *ret_consumed)
-{
-	/* Pairs with sonde_store_release in sonde_local_put: the reader was
-	 * not beyond pos. */
-	uint64_t consumed = sonde_load_acquire(&ring->read_pos);
-	uint64_t pos = sonde_load_relaxed(&ring->pos);
-	uint64_t nr = (uint64_t)ring->mask + 1;
-	uint64_t end;
-
-	end = next_of(ring, pos);
-	if (ring->mode == SONDE_OVERWRITE &&
-	    end - (consumed >> ring->shift) > nr)
-		consumed = (end - nr) << ring->shift;
-	*ret_produced = pos;
-	*ret_consumed = consumed;
 }

@@ -336,10 +336,6 @@ int sonde_local_get(struct sonde_local_ring *ring,
 int sonde_local_put(struct sonde_local_ring *ring,
 		    const struct sonde_local_chunk *chunk);
 
-/* Where writers are, and from where on something can be read: a snapshot. */
-void sonde_local_positions(const struct sonde_local_ring *ring,
-			   uint64_t *ret_produced, uint64_t *ret_consumed);
-
 /* Events lost so far that writers count, all causes; what was overwritten is not
  * among them. A chunk's `discarded` has lost_damaged and damaged, too. */
 uint64_t sonde_local_discarded(const struct sonde_local_ring *ring);

@@ -195,16 +195,6 @@ int sonde_session_start(struct sonde_session *session, pid_t root,
 	return rc;
 }
 
-void sonde_session_stop(struct sonde_session *session)
-{
-	for (size_t i = 0; i < session->nr; i++)
-		if (session->sources[i].consumer)
-			sonde_consumer_stop(session->sources[i].consumer);
-	for (size_t i = 0; i < session->nr; i++)
-		if (session->sources[i].consumer)
-			sonde_consumer_drain(session->sources[i].consumer);
-}
-
 uint32_t sonde_session_consume(struct sonde_session *session)
 {
 	uint32_t fullest = 0;
@@ -422,20 +412,6 @@ int sonde_session_clear(struct sonde_session *session,
 }
 
 /* ---- the end ---- */
-
-void sonde_session_count(const struct sonde_session *session,
-			 struct sonde_consumer_counts *ret_counts)
-{
-	struct sonde_consumer_counts counts;
-
-	*ret_counts = session->gone;
-	for (size_t i = 0; i < session->nr; i++) {
-		if (!session->sources[i].consumer)
-			continue;
-		sonde_consumer_count(session->sources[i].consumer, &counts);
-		add_counts(ret_counts, &counts);
-	}
-}
 
 void sonde_session_survey(struct sonde_session *session,
 			  struct sonde_consumer_counts *ret_counts)

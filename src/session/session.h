@@ -84,9 +84,6 @@ void sonde_session_remove(struct sonde_session *session,
 int sonde_session_start(struct sonde_session *session, pid_t root,
 			struct sonde_source_error *error);
 
-/* Nothing is recorded any more when it returns. */
-void sonde_session_stop(struct sonde_session *session);
-
 /* One round over all sources: returns how
  * full the fullest buffer was, in thousandths. */
 uint32_t sonde_session_consume(struct sonde_session *session);
@@ -137,12 +134,8 @@ int sonde_session_end_turn(struct sonde_session *session);
 int sonde_session_clear(struct sonde_session *session,
 			enum sonde_ctf_domain domain);
 
-/* What became of all events, up to now; of removed sources, too. */
-void sonde_session_count(const struct sonde_session *session,
-			 struct sonde_consumer_counts *ret_counts);
-
-/* The same, with what the sources hold (sonde_consumer_survey()), and without
- * state that was told. */
+/* What became of all events, up to now; of removed sources, too, with what the
+ * sources hold (sonde_consumer_survey()), and without state that was told. */
 void sonde_session_survey(struct sonde_session *session,
 			  struct sonde_consumer_counts *ret_counts);
 

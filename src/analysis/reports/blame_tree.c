@@ -317,22 +317,10 @@ void sonde_blame_tree_fini(struct sonde_blame_tree *tree)
 	free(tree->tasks);
 }
 
-static const struct sonde_blame_node *
-node_at(const struct sonde_blame_tree *tree, uint32_t i)
-{
-	return i == SONDE_BLAME_NONE ? NULL : &tree->nodes[i];
-}
-
 const struct sonde_blame_node *
 sonde_blame_child(const struct sonde_blame_tree *tree,
 		  const struct sonde_blame_node *node)
 {
-	return node_at(tree, node->child);
-}
-
-const struct sonde_blame_node *
-sonde_blame_next(const struct sonde_blame_tree *tree,
-		 const struct sonde_blame_node *node)
-{
-	return node_at(tree, node->next);
+	return node->child == SONDE_BLAME_NONE ? NULL :
+						 &tree->nodes[node->child];
 }

@@ -86,8 +86,5 @@ void sonde_blame_tree_fini(struct sonde_blame_tree *tree);
 const struct sonde_blame_node *
 sonde_blame_child(const struct sonde_blame_tree *tree,
 		  const struct sonde_blame_node *node);
-const struct sonde_blame_node *
-sonde_blame_next(const struct sonde_blame_tree *tree,
-		 const struct sonde_blame_node *node);
 
 #endif /* ANALYSIS_REPORTS_BLAME_TREE_H */

@@ -524,7 +524,9 @@ static void check_tree(const struct sonde_history *history,
 		check_longest(&tree.nodes[i]);
 		if (!child)
 			continue;
-		for (; child; child = sonde_blame_next(&tree, child)) {
+		for (; child; child = child->next == SONDE_BLAME_NONE ?
+					      NULL :
+					      &tree.nodes[child->next]) {
 			assert_true(child->ns <= last_ns);
 			last_ns = child->ns;
 			ns += child->ns;

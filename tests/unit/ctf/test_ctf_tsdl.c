@@ -7,7 +7,6 @@
  */
 #include "unit.h"
 
-#include "ctf/fields.h"
 #include "test_ctf_witness.h"
 
 #define SIGNED  SONDE_FIELD_SIGNED
@@ -495,10 +494,13 @@ static void metadata_may_grow_in_any_steps(void **state)
 
 static void a_variant_as_an_option_is_refused(void **state)
 {
-	struct sonde_ctf_text text = { .error = 0 };
+	struct sonde_ctf_trace *trace;
+	struct scratch scratch;
 	struct maker maker;
 
 	(void)state;
+	scratch_make(&scratch);
+	trace = trace_with(&scratch, SONDE_COMPACT, NULL);
 	maker_start(&maker, "t", "odd", SONDE_INFO);
 	maker_open(&maker, "k", SONDE_TYPE_ENUM, 8, 2, 0);
 	maker_label(&maker, "a", 0, 0);
@@ -512,9 +514,11 @@ static void a_variant_as_an_option_is_refused(void **state)
 	maker_field(&maker, "x", SONDE_TYPE_INT, 8, 1, 0);
 	maker_close(&maker);
 	maker_close(&maker);
-	assert_int_equal(sonde_tsdl_fields(&text, maker_finish(&maker)),
+	assert_int_equal(sonde_ctf_trace_add_event(trace, 3, 1,
+						   maker_finish(&maker)),
 			 -EINVAL);
-	sonde_ctf_text_fini(&text);
+	assert_int_equal(sonde_ctf_trace_close(trace), 0);
+	scratch_remove(&scratch);
 }
 
 int main(void)

@@ -426,15 +426,23 @@ static uint64_t unread(void)
 	return nr;
 }
 
+/* By the summary, what was taken out; state that was told is in it, too. */
 static uint64_t accounted(void)
 {
-	struct sonde_consumer_counts sum;
+	uint64_t nr = summary.recorded + sonde_summary_lost(&summary);
+	struct sonde_consumer_counts counts;
 
-	sonde_session_count(session, &sum);
-	return sum.recorded + sum.discarded + sum.overwritten + sum.lost_disk;
+	for (uint32_t i = 0; i < FAKES; i++) {
+		if (!fakes[i].consumer)
+			continue;
+		sonde_consumer_count(fakes[i].consumer, &counts);
+		nr += counts.recorded + counts.discarded + counts.overwritten +
+		      counts.lost_disk;
+	}
+	return nr;
 }
 
-/* The same, if the sources are asked. */
+/* The same, without state, if the sources are asked. */
 static uint64_t surveyed(void)
 {
 	struct sonde_consumer_counts sum;
@@ -594,8 +602,6 @@ static void if_one_source_does_not_start_none_does(void **state)
 	assert_true(fakes[1].runs && fakes[2].runs);
 	for (uint32_t i = 0; i < 3; i++)
 		emit(&fakes[i], 1);
-	sonde_session_stop(session);
-	assert_int_equal(accounted(), 3);
 	assert_int_equal(sonde_session_free(session), 0);
 	assert_int_equal(summary.recorded, 3);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/port.h"
 #include "ctf/fields.h"
 #include "expr/program.h"
@@ -287,7 +288,9 @@ static struct sonde_trace *record(const struct sonde_desc *desc,
 {
 	struct made file = { 0 };
 	struct sonde_ctf_text text = { 0 };
+	struct sonde_class *payload;
 	struct sonde_trace *trace;
+	struct sonde_pool pool;
 
 	sonde_ctf_text_puts(&text, made_metadata_before_clock);
 	sonde_ctf_text_puts(&text, MADE_CLOCK);
@@ -299,7 +302,10 @@ static struct sonde_trace *record(const struct sonde_desc *desc,
 			      "event { name = \"%s\"; id = 1; stream_id = 0;\n"
 			      "fields := ",
 			      sonde_desc_name(desc));
-	assert_int_equal(sonde_tsdl_fields(&text, desc), 0);
+	sonde_pool_init(&pool, 0);
+	assert_int_equal(sonde_class_from_desc(&pool, desc, &payload), 0);
+	sonde_tsdl_scope(&text, payload, "_", NULL);
+	sonde_pool_fini(&pool);
 	sonde_ctf_text_puts(&text, "; };\n");
 	sonde_ctf_text_append(&text, "", 1);
 	made_packet(&file, &(struct made_head){
