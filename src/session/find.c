@@ -129,8 +129,7 @@ static int read_maps(pid_t pid, struct sonde_find_maps *ret_maps)
 	return rc == -ENOENT ? -ESRCH : rc;
 }
 
-/* Recorders and debuggers of ours have arenas that are other processes'. */
-static bool is_ours(pid_t pid)
+bool sonde_find_is_ours(pid_t pid)
 {
 	char name[SONDE_COMM_SIZE];
 	struct stat theirs;
@@ -138,7 +137,8 @@ static bool is_ours(pid_t pid)
 	char path[48];
 
 	sonde_process_name(pid, name);
-	if (!strcmp(name, SONDE_RECORDER_COMM))
+	if (!strcmp(name, SONDE_RECORDER_COMM) ||
+	    !strcmp(name, SONDE_SERVANT_COMM))
 		return true;
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	return !stat(path, &theirs) && !stat("/proc/self/exe", &ours) &&
@@ -147,7 +147,8 @@ static bool is_ours(pid_t pid)
 
 int sonde_find_arena(pid_t pid, int *ret_fd)
 {
-	return is_ours(pid) ? -ENOENT : sonde_find_given_arena(pid, ret_fd);
+	return sonde_find_is_ours(pid) ? -ENOENT :
+					 sonde_find_given_arena(pid, ret_fd);
 }
 
 int sonde_find_given_arena(pid_t pid, int *ret_fd)

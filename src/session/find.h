@@ -28,6 +28,8 @@
 
 /* What a recorder's process is called, by which others find it. */
 #define SONDE_RECORDER_COMM "sonde-recorder"
+/* And one that works for us beside a process. */
+#define SONDE_SERVANT_COMM "sonde-servant"
 
 struct sonde_proc_mapping;
 
@@ -46,6 +48,10 @@ void sonde_find_mapping(const struct sonde_proc_mapping *mapping,
 /* Pure: whether the link of a descriptor is an arena's, in memory or in a
  * directory. */
 bool sonde_find_is_arena_link(const char *link);
+
+/* Recorders and debuggers of ours have arenas that are other processes'; this very
+ * program, too. */
+bool sonde_find_is_ours(pid_t pid);
 
 /*
  * 0 and a descriptor of the caller's own; or

@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +26,12 @@
 struct recording {
 	dev_t dev;
 	ino_t ino;
-	pid_t by;
-	pid_t recorder;
+	struct sonde_ps_recording of;
 };
 
 struct look {
 	struct sonde_ps *ps;
+	bool all;
 	uint32_t capacity;
 	uint32_t nr_recordings;
 	struct recording recordings[RECORDINGS_MAX];
@@ -88,13 +87,15 @@ static void add_recording(struct look *look, pid_t recorder, const char *fd)
 		return;
 	/* One that waits for events has it twice (bells.h). */
 	for (uint32_t i = 0; i < look->nr_recordings; i++)
-		if (look->recordings[i].recorder == recorder &&
+		if (look->recordings[i].of.recorder == recorder &&
 		    look->recordings[i].dev == st.st_dev &&
 		    look->recordings[i].ino == st.st_ino)
 			return;
 	look->recordings[look->nr_recordings++] =
-		(struct recording){ st.st_dev, st.st_ino,
-				    sonde_process_parent(recorder), recorder };
+		(struct recording){ st.st_dev,
+				    st.st_ino,
+				    { sonde_process_parent(recorder),
+				      recorder } };
 }
 
 /* Calls `act` with each entry of a directory that begins with a digit. */
@@ -137,7 +138,7 @@ static void name_recordings(const struct look *look,
 
 		if (r->ino == view->ino && r->dev == view->dev &&
 		    row->nr_by < SONDE_SLOTS)
-			row->by[row->nr_by++] = r->by;
+			row->by[row->nr_by++] = r->of;
 	}
 }
 
@@ -173,24 +174,47 @@ static int read_arena(const struct look *look, int fd, struct sonde_ps_row *row)
 		row->nr_left += use == SONDE_SLOT_LEFT;
 	}
 	name_recordings(look, &view, row);
-	rc = sonde_find_can_reach(&view, row->pid);
+	rc = view.is_once ? 0 : sonde_find_can_reach(&view, row->pid);
 	sonde_arena_close(&view);
 	return rc;
+}
+
+/* A program that knows nothing of Sonde, which has no part of its own in it. */
+static bool knows_nothing(pid_t pid)
+{
+	char path[48];
+	char exe[8]; /* a thread of the kernel's has none */
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return !sonde_find_is_ours(pid) &&
+	       readlink(path, exe, sizeof(exe)) >= 0;
+}
+
+/* Whether it is listed; counts what isn't. */
+static bool ps_take_process(struct look *look, struct sonde_ps_row *row)
+{
+	int fd = -1;
+
+	row->able = sonde_find_arena(row->pid, &fd);
+	row->is_plain = row->able == -ENOENT && knows_nothing(row->pid);
+	look->ps->nr_plain += row->is_plain;
+	look->ps->nr_denied += row->able == -EACCES;
+	if (row->is_plain)
+		row->able = 0;
+	else if (!row->able)
+		row->able = read_arena(look, fd, row);
+	else
+		return row->able == -EPERM || row->able == -ENODATA;
+	return !row->is_plain || look->all;
 }
 
 static void look_at_process(struct look *look, pid_t unused, const char *word)
 {
 	struct sonde_ps_row row = { .pid = sonde_proc_number(word) };
-	int fd = -1;
 
 	(void)unused;
-	row.able = sonde_find_arena(row.pid, &fd);
-	if (row.able == -EACCES)
-		look->ps->nr_denied++;
-	if (row.able && row.able != -EPERM && row.able != -ENODATA)
+	if (!ps_take_process(look, &row))
 		return;
-	if (!row.able)
-		row.able = read_arena(look, fd, &row);
 	row.uid = sonde_process_uid(row.pid);
 	sonde_process_name(row.pid, row.name);
 	if (sonde_process_cgroup(row.pid, row.group))
@@ -210,7 +234,7 @@ static int by_number(const void *a, const void *b)
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-int sonde_ps_look(struct sonde_ps *ret_ps)
+int sonde_ps_look(bool all, struct sonde_ps *ret_ps)
 {
 	struct look *look = calloc(1, sizeof(*look));
 
@@ -218,6 +242,7 @@ int sonde_ps_look(struct sonde_ps *ret_ps)
 	if (!look)
 		return -ENOMEM;
 	look->ps = ret_ps;
+	look->all = all;
 	for_each_number("/proc", look_for_recorder, look, 0);
 	for_each_number("/proc", look_at_process, look, 0);
 	if (ret_ps->nr)

@@ -20,6 +20,7 @@ import subprocess
 import sys
 
 from attached import STRANGER, Attached, as_stranger, refusal
+from home import Home
 from obedient import TIMEOUT, Program, need_root, program
 from robust import until
 from sonde import (SONDE, Trace, build, check, install, record, run, scratch,
@@ -612,8 +613,8 @@ def what_can_not_be_had_of_a_running_program_is_said():
 
 # ---- sonde ps ----
 
-def ps_row(pid):
-    report = json.loads(run(SONDE, "ps", "--json").stdout)
+def ps_row(pid, *options):
+    report = json.loads(run(SONDE, "ps", "--json", *options).stdout)
     rows = [r for r in report["processes"] if r["pid"] == pid]
     return rows[0] if rows else None
 
@@ -638,6 +639,30 @@ def ps_lists_programs_and_who_records_them():
     check(str(p.pid) in run(SONDE, "ps").stdout, "not in the table")
     p.end()
     check_equal(ps_row(p.pid), None, "ended")
+
+
+@test
+def ps_names_the_sessions_and_lists_all_if_asked():
+    done = subprocess.Popen(["sleep", "1000"])
+    try:
+        check_equal(ps_row(done.pid), None, "it knows nothing of Sonde")
+        note = json.loads(run(SONDE, "ps", "--json").stdout)["notes"]
+        check(any("'sonde ps --all'" in n for n in note), note)
+        row = ps_row(done.pid, "--all")
+        check_equal((row["name"], row.get("events"), row["recorded"]),
+                    ("sleep", None, "no"), "--all")
+        with Home() as home:
+            home.start("night", "-p", done.pid, "--malloc")
+            report = json.loads(home.run("ps", "--json").stdout)
+            row = [r for r in report["processes"] if r["pid"] == done.pid][0]
+            check_equal((row["recorded"], row["refused"]),
+                        ("by session night", None), "hooked")
+            check(not [r for r in report["processes"]
+                       if r["name"].startswith("sonde-")], report)
+            home.json("stop", "night")
+    finally:
+        done.kill()
+        done.wait()
 
 
 @test

@@ -70,6 +70,7 @@
 #include "probe/inject/procfs.h"
 #include "probe/inject/quiet.h"
 #include "probe/inject/servant.h"
+#include "session/find.h"
 #include "sys/proc.h"
 #include "sys/textfile.h"
 
@@ -409,7 +410,7 @@ static struct sonde_stub_data stub_data(const struct borrowed *b)
 		.rip = alone.rip,
 		.memory = b->place,
 		.token = b->token,
-		.name = SONDE_SERVANT_NAME,
+		.name = SONDE_SERVANT_COMM,
 	};
 }
 

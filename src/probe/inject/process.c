@@ -33,6 +33,7 @@
 #include "probe/inject/inject.h"
 #include "probe/inject/process_parts.h"
 #include "probe/inject/procfs.h"
+#include "session/find.h"
 #include "sys/proc.h"
 #include "sys/write.h"
 
@@ -353,7 +354,7 @@ static int await_other_servant(struct sonde_process *process, bool is_stray)
 	int pidfd;
 	int rc = 0;
 
-	if (sonde_procfs_child(process->pid, SONDE_SERVANT_NAME,
+	if (sonde_procfs_child(process->pid, SONDE_SERVANT_COMM,
 			       &process->servant) != 0 ||
 	    sonde_proc_status(process->servant, "NStgid", 10, &inner) != 0)
 		return 0;
@@ -395,7 +396,7 @@ bool sonde_process_is_served(pid_t pid)
 {
 	pid_t servant = 0;
 
-	return sonde_procfs_child(pid, SONDE_SERVANT_NAME, &servant) == 0 &&
+	return sonde_procfs_child(pid, SONDE_SERVANT_COMM, &servant) == 0 &&
 	       !sonde_procfs_is_left(pid, servant);
 }
 

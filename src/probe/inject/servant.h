@@ -40,7 +40,6 @@
 #define SONDE_SERVANT_SIZE        65536
 #define SONDE_SERVANT_BUFFER_SIZE 53248
 
-#define SONDE_SERVANT_NAME        "sonde-servant"
 /* For its first message. */
 #define SONDE_SERVANT_PATIENCE_MS 5000
 
