@@ -23,15 +23,12 @@
 
 static inline int sonde_bins_of_magnitude(uint64_t value)
 {
-	int power;
+	/* One instruction, where `-` is two. */
+	int power = 63 ^ __builtin_clzll(value | SONDE_BINS_PARTS);
+	int below = power - SONDE_BINS_PART_BITS; /* bits of a bin's width */
 
-	if (value < SONDE_BINS_PARTS)
-		return (int)value;
-	power = 63 ^
-		__builtin_clzll(value); /* one instruction, where `-` is two */
-	return (power - SONDE_BINS_PART_BITS + 1) * SONDE_BINS_PARTS +
-	       (int)((value >> (power - SONDE_BINS_PART_BITS)) &
-		     (SONDE_BINS_PARTS - 1));
+	/* Shifted by those, a value of 16 or more is 16 to 31. */
+	return below * SONDE_BINS_PARTS + (int)(value >> below);
 }
 
 static inline int sonde_bins_of(int64_t value)

@@ -81,28 +81,70 @@
 	finish \name, sonde_emit_block_slow
 	.endm
 
-	/* What has no id: slow, or only counted (SONDE_STATE_COUNTED). */
-	.macro only_counted slow
-26:	btl $28, %edi
-	jnc \slow
-	jmp sonde_emit_count
+	/*
+	 * One more of the event whose number is in rax. The addition is the
+	 * sequence's last instruction. There are no CPUs until the rows are mapped,
+	 * and a thread that isn't registered has none.
+	 */
+	.macro count
+	movq sonde_rseq_offset(%rip), %r10
+	leaq 3f(%rip), %rdi
+	movq %rdi, %fs:8(%r10)
+1:	movl %fs:4(%r10), %edi
+	cmpl sonde_cells_cpus(%rip), %edi
+	jae 5f
+	shlq $17, %rdi
+	addq sonde_cells_rows(%rip), %rdi
+	incq (%rdi, %rax, 8)
+2:	ret
+5:	movl %eax, %edi
+	jmp sonde_emit_count_slow
+	.pushsection __rseq_cs, "aw"
+	.balign 32
+3:	.long 0, 0
+	.quad 1b, 2b - 1b, 4f
+	.popsection
+	.pushsection __rseq_failure, "ax"
+	.byte 0x0f, 0xb9, 0x3d
+	.long 0x53053053
+4:	jmp 5b
+	.popsection
 	.endm
 
 	/*
-	 * What has no id, or a large one: of an event that slot 0 alone may want
-	 * (SONDE_STATE_GENERIC and _ALONE), by what is known of it in C as
-	 * filters.h has it. With r9 = the payload's eight bytes at `at`, which
+	 * First of all, with no more than one jump taken: label 21 is for what is only
+	 * counted (SONDE_STATE_COUNT), whose number is in rax; 20 for what has another
+	 * state without an id; 22 for what has a large one, or belongs to a tool. What
+	 * comes behind has a compact id.
+	 */
+	.macro sort
+	leal 0x50000000(%rdi), %eax
+	cmpl $16384, %eax
+	jb 21f
+	jl 20f
+	cmpl $30, %edi
+	ja 22f
+	.endm
+
+	.macro only_counted
+21:	count
+	.endm
+
+	/*
+	 * Of an event that slot 0 alone may want (SONDE_STATE_GENERIC and _ALONE), by
+	 * what is known of it in C as filters.h has it. With r9 = the payload's eight bytes at `at`, which
 	 * `load` puts there:
 	 *
 	 *	if (r9 * scale - first + beyond carries)
 	 *		return;		// this is what a false condition costs
 	 *
-	 * Else label 23 has what is known in r8. rdi, rsi, rdx and rcx stay.
+	 * Else label 23 has what is known in r8. rdi, rsi, rdx and rcx stay. Label
+	 * 26 is for what takes the slow way.
 	 */
 	.macro refuse load
 	leal 0x60000000(%rdi), %eax
 	cmpl $16384, %eax
-	jae 21f
+	jae 26f
 	movq sonde_filters(%rip), %r8
 	testq %r8, %r8
 	jz 26f
@@ -126,33 +168,118 @@
 	movq (%rsi, %rax), %r9
 	.endm
 
-	/* Behind it: the condition holds as far as it is an interval. Without
-	 * code for the rest, the event's cells may be known. */
-	.macro may_be_tallied at_once
-23:	cmpq $0, (%r8)
-	jne 26f
-	cmpq $0, 8(%r8)
-	je 26f
-	movq %r8, %rdi
-	jmp \at_once
-	.endm
-
 	.globl sonde_emit_word
 	.type sonde_emit_word, @function
 	.balign 64
 sonde_emit_word:
 	.cfi_startproc
 	endbr64
-	cmpl $30, %edi
-	ja 20f
+	sort
 	word word, 4
 20:	refuse load_word
-21:	large 26f
+	only_counted
+22:	large 26f
 	word large_word, 6
-	may_be_tallied sonde_emit_word_tally
-	only_counted sonde_emit_word_slow
+26:	jmp sonde_emit_word_slow
+
+	/*
+	 * The condition holds, as far as it is an interval. Where the event's cells
+	 * are known, and the rest can be had here (at_once), its number goes there:
+	 *
+	 *	number = (int64_t)(bytes << up) >> down & mask;
+	 *	below = log2(number | 16) - 4;
+	 *	bin = below * 16 + (number >> below);	// as base/bins.h has it
+	 *
+	 * A number that is negative as int64_t is left to C.
+	 */
+24:	movq %r8, %rdi
+	jmp sonde_emit_tally_number
+23:	cmpl $0, 116(%r8)
+	je 26b
+.Ltally_word:
+	movzwl 108(%r8), %ecx
+	leaq 8(%r8), %rdi
+	shlq %cl, %rsi
+	shrl $8, %ecx
+	movl $16, %eax
+	sarq %cl, %rsi
+	andq 96(%r8), %rsi
+	js 24b
+	orq %rsi, %rax
+	movq %rsi, %rdx
+	lzcntq %rax, %rcx
+	xorl $63, %ecx
+	subl $4, %ecx
+	shrq %cl, %rsi
+	shll $4, %ecx
+	addl %ecx, %esi
+	leaq 64(, %rsi, 8), %rsi
 	.cfi_endproc
 	.size sonde_emit_word, . - sonde_emit_word
+	/* On to what it is to be added by. */
+
+	/*
+	 * tally.c: two additions, each the last instruction of a sequence; what
+	 * comes behind them reads alone. The second goes to the row that the first
+	 * has found, if this is still its CPU. What is left is
+	 * sonde_emit_tally_rest()'s.
+	 */
+	.globl sonde_tally_add
+	.hidden sonde_tally_add
+	.type sonde_tally_add, @function
+sonde_tally_add:
+	.cfi_startproc
+	endbr64
+	movq sonde_rseq_offset(%rip), %r10
+	leaq 3f(%rip), %rax
+	leaq 13f(%rip), %r9
+	movq %rax, %fs:8(%r10)
+1:	movl %fs:4(%r10), %ecx
+	cmpl 16(%rdi), %ecx
+	jae 5f
+	movq %rcx, %rax
+	imulq 8(%rdi), %rax
+	addq (%rdi), %rax
+	incq (%rax, %rsi)
+2:	movq %r9, %fs:8(%r10)
+11:	cmpl %fs:4(%r10), %ecx
+	jne 15f
+	addq %rdx, 8(%rax)
+12:	movq %rdx, %r11
+	btcq $63, %r11
+	cmpq %r11, 16(%rax)
+	jb 25f
+	notq %r11
+	cmpq %r11, 24(%rax)
+	jb 25f
+	ret
+5:	movl $1, %eax
+	jmp 35f
+15:	movl $2, %eax
+	jmp 35f
+25:	movl $3, %eax
+35:	movq %rdx, %rcx
+	movq %rsi, %rdx
+	movl %eax, %esi
+	jmp sonde_emit_tally_rest
+	.pushsection __rseq_cs, "aw"
+	.balign 32
+3:	.long 0, 0
+	.quad 1b, 2b - 1b, 4f
+	.balign 32
+13:	.long 0, 0
+	.quad 11b, 12b - 11b, 14f
+	.popsection
+	.pushsection __rseq_failure, "ax"
+	.byte 0x0f, 0xb9, 0x3d
+	.long 0x53053053
+4:	jmp 5b
+	.byte 0x0f, 0xb9, 0x3d
+	.long 0x53053053
+14:	jmp 15b
+	.popsection
+	.cfi_endproc
+	.size sonde_tally_add, . - sonde_tally_add
 
 	.globl sonde_emit_block
 	.type sonde_emit_block, @function
@@ -162,20 +289,24 @@ sonde_emit_block:
 	endbr64
 	movq %rdx, %rcx
 	shrq $40, %rcx
-	cmpl $30, %edi
-	ja 20f
+	sort
 	cmpl $36, %ecx
 	ja 10f
 	block block, 4
 10:	long_block long_block, 4
 20:	refuse load_block
-21:	large 26f
+	only_counted
+22:	large 26f
 	cmpl $36, %ecx
 	ja 30f
 	block large_block, 6
 30:	long_block large_long_block, 6
-	may_be_tallied sonde_emit_block_tally
-	only_counted sonde_emit_block_slow
+23:	cmpl $0, 116(%r8)
+	je 26f
+	movl 104(%r8), %eax
+	movq (%rsi, %rax), %rsi
+	jmp .Ltally_word
+26:	jmp sonde_emit_block_slow
 	.cfi_endproc
 	.size sonde_emit_block, . - sonde_emit_block
 
@@ -230,21 +361,18 @@ sonde_emit_block:
 sonde_emit_string:
 	.cfi_startproc
 	endbr64
-	cmpl $30, %edi
-	ja 20f
+	sort
 	string string, 4
 20:	refuse load_word
-21:	large 26f
+	only_counted
+22:	large 26f
 	string large_string, 6
-23:	only_counted sonde_emit_string_slow
+23:
+26:	jmp sonde_emit_string_slow
 	.cfi_endproc
 	.size sonde_emit_string, . - sonde_emit_string
 
-	/*
-	 * void sonde_emit_count(uint32_t state): one more of this event. The
-	 * addition is the sequence's last instruction. There are no CPUs until
-	 * the rows are mapped, and a thread that isn't registered has none.
-	 */
+	/* void sonde_emit_count(uint32_t state): one more of this event. */
 	.globl sonde_emit_count
 	.hidden sonde_emit_count
 	.type sonde_emit_count, @function
@@ -252,96 +380,10 @@ sonde_emit_string:
 sonde_emit_count:
 	.cfi_startproc
 	endbr64
-	movq sonde_rseq_offset(%rip), %r10
-	leaq 3f(%rip), %rax
-	andl $16383, %edi
-	movq %rax, %fs:8(%r10)
-1:	movl %fs:4(%r10), %eax
-	cmpl sonde_cells_cpus(%rip), %eax
-	jae 5f
-	shlq $17, %rax
-	addq sonde_cells_rows(%rip), %rax
-	incq (%rax, %rdi, 8)
-2:	ret
-5:	jmp sonde_emit_count_slow
-	.pushsection __rseq_cs, "aw"
-	.balign 32
-3:	.long 0, 0
-	.quad 1b, 2b - 1b, 4f
-	.popsection
-	.pushsection __rseq_failure, "ax"
-	.byte 0x0f, 0xb9, 0x3d
-	.long 0x53053053
-4:	jmp 5b
-	.popsection
+	movl %edi, %eax
+	andl $16383, %eax
+	count
 	.cfi_endproc
 	.size sonde_emit_count, . - sonde_emit_count
-
-	/*
-	 * tally.c: two additions, each the last instruction of a sequence; what
-	 * comes behind them reads alone. What is left is sonde_emit_tally_rest()'s.
-	 */
-	.globl sonde_tally_add
-	.hidden sonde_tally_add
-	.type sonde_tally_add, @function
-	.balign 64
-sonde_tally_add:
-	.cfi_startproc
-	endbr64
-	movq sonde_rseq_offset(%rip), %r10
-	movl 16(%rdi), %ecx
-	leaq 3f(%rip), %rax
-	movq 8(%rdi), %r9
-	movq (%rdi), %r8
-	movq %rax, %fs:8(%r10)
-1:	movl %fs:4(%r10), %eax
-	cmpl %ecx, %eax
-	jae 5f
-	imulq %r9, %rax
-	addq %r8, %rax
-	incq (%rax, %rsi)
-2:	leaq 13f(%rip), %rax
-	movq %rax, %fs:8(%r10)
-11:	movl %fs:4(%r10), %eax
-	cmpl %ecx, %eax
-	jae 15f
-	imulq %r9, %rax
-	addq %r8, %rax
-	addq %rdx, 8(%rax)
-12:	movq %rdx, %r11
-	btcq $63, %r11
-	cmpq %r11, 16(%rax)
-	jb 25f
-	notq %r11
-	cmpq %r11, 24(%rax)
-	jb 25f
-	ret
-5:	movl $1, %eax
-	jmp 35f
-15:	movl $2, %eax
-	jmp 35f
-25:	movl $3, %eax
-35:	movq %rdx, %rcx
-	movq %rsi, %rdx
-	movl %eax, %esi
-	jmp sonde_emit_tally_rest
-	.pushsection __rseq_cs, "aw"
-	.balign 32
-3:	.long 0, 0
-	.quad 1b, 2b - 1b, 4f
-	.balign 32
-13:	.long 0, 0
-	.quad 11b, 12b - 11b, 14f
-	.popsection
-	.pushsection __rseq_failure, "ax"
-	.byte 0x0f, 0xb9, 0x3d
-	.long 0x53053053
-4:	jmp 5b
-	.byte 0x0f, 0xb9, 0x3d
-	.long 0x53053053
-14:	jmp 15b
-	.popsection
-	.cfi_endproc
-	.size sonde_tally_add, . - sonde_tally_add
 
 	.section .note.GNU-stack, "", @progbits

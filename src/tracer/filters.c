@@ -130,6 +130,9 @@ slice_of_payload(const struct sonde_filter_value *value)
 	uint32_t behind = 8 - before - value->bytes;
 
 	return (struct sonde_filter_slice){
+		.mask = value->is_signed ?
+				UINT64_MAX :
+				UINT64_MAX >> (64 - 8 * value->bytes),
 		.at = at,
 		.up = (uint8_t)(8 * (value->swap ? before : behind)),
 		.down = (uint8_t)(64 - 8 * value->bytes),

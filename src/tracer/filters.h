@@ -41,15 +41,16 @@ struct sonde_filter_interval {
 };
 
 /* A number in the eight bytes at `at`, likewise: what is above it is shifted out,
- * then what is below. */
+ * then what is below; `mask` makes it what its type has of it. */
 struct sonde_filter_slice {
+	uint64_t mask;
 	uint32_t at;
 	uint8_t up, down; /* bits */
 	bool is_signed, swap;
 };
 
 /* What is known of an event. `kind` is stored last. emit_x86_64.S knows the first
- * three, and how large it is. */
+ * three, `first`, `at_once`, and how large it is. */
 struct sonde_filter_known {
 	/* NULL: there is none, or `interval` says all of it, or it takes
 	 * sonde_filter_test() */
@@ -69,6 +70,9 @@ struct sonde_filter_known {
 	const struct sonde_filter_value *values;
 	struct sonde_filter_slice first; /* of `values`, if it is a field */
 	uint32_t cell; /* its only one, once that is known; or 0 */
+	/* Stored last of all: `cells` are known, and the assembly may add to them
+	 * whatever `interval` doesn't refuse */
+	uint32_t at_once;
 } __attribute__((aligned(128)));
 
 #ifdef __x86_64__
@@ -79,7 +83,12 @@ _Static_assert(
 		offsetof(struct sonde_filter_known, interval.scale) == 32 &&
 		offsetof(struct sonde_filter_known, interval.first) == 40 &&
 		offsetof(struct sonde_filter_known, interval.beyond) == 48 &&
-		offsetof(struct sonde_filter_known, interval.at) == 56,
+		offsetof(struct sonde_filter_known, interval.at) == 56 &&
+		offsetof(struct sonde_filter_known, first.mask) == 96 &&
+		offsetof(struct sonde_filter_known, first.at) == 104 &&
+		offsetof(struct sonde_filter_known, first.up) == 108 &&
+		offsetof(struct sonde_filter_known, first.down) == 109 &&
+		offsetof(struct sonde_filter_known, at_once) == 116,
 	"emit_x86_64.S");
 #endif
 
@@ -130,9 +139,8 @@ static inline uint64_t sonde_filter_cut(const struct sonde_filter_slice *slice,
 {
 	if (sonde_unlikely(slice->swap))
 		bytes = __builtin_bswap64(bytes);
-	bytes <<= slice->up;
-	return slice->is_signed ? (uint64_t)((int64_t)bytes >> slice->down) :
-				  bytes >> slice->down;
+	return (uint64_t)((int64_t)(bytes << slice->up) >> slice->down) &
+	       slice->mask;
 }
 
 /* Whether the event is wanted. */

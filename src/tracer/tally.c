@@ -56,7 +56,8 @@ _Static_assert(offsetof(struct sonde_cells, rows) == 0 &&
 		       offsetof(struct sonde_cells, row_bytes) == 8 &&
 		       offsetof(struct sonde_cells, nr_cpus) == 16 &&
 		       SONDE_TALLY_SUM == 1 && SONDE_TALLY_GREATEST == 2 &&
-		       SONDE_TALLY_LEAST == 3 && SONDE_CELLS_LEFT_ALL == 1 &&
+		       SONDE_TALLY_LEAST == 3 && SONDE_TALLY_WORDS * 8 == 64 &&
+		       SONDE_BINS_PART_BITS == 4 && SONDE_CELLS_LEFT_ALL == 1 &&
 		       SONDE_CELLS_LEFT_SUM == 2 && SONDE_CELLS_LEFT_RAISE == 3,
 	       "emit_x86_64.S");
 #else
@@ -66,6 +67,18 @@ static void sonde_tally_add(const struct sonde_cells *cells, uint64_t bin,
 	sonde_emit_tally_rest(cells, SONDE_CELLS_LEFT_ALL, bin, value);
 }
 #endif
+
+/* Whether the assembly may find a value's bin. A processor without lzcnt takes it
+ * for bsr, which is all that need be known of it. */
+static bool has_lzcnt(void)
+{
+	uint64_t zeros = 0;
+
+#ifdef __x86_64__
+	__asm__("rep bsrq %1, %0" : "=r"(zeros) : "r"(UINT64_C(1)) : "cc");
+#endif
+	return zeros == 63;
+}
 
 static inline void tally_value(const struct sonde_cells *cells, int64_t value)
 {
@@ -86,6 +99,9 @@ static void show_cell(struct sonde_filter_known *known,
 	/* Pairs with sonde_load_acquire in emit_is_done: the rest of it is
 	 * there. All threads write the same. */
 	sonde_store_release(&known->cells.rows, cells->rows);
+	/* Pairs with the loads in sonde_emit_word and sonde_emit_block: likewise. */
+	sonde_store_release(&known->at_once,
+			    !known->code && !known->first.swap && has_lzcnt());
 }
 
 void sonde_emit_tally(
@@ -122,10 +138,8 @@ tally_huge(struct sonde_filter_known *known, uint64_t number)
 	sonde_emit_tally(known, (uint32_t)(known - sonde_filters), numbers);
 }
 
-void sonde_emit_word_tally(struct sonde_filter_known *known, uint64_t value)
+void sonde_emit_tally_number(struct sonde_filter_known *known, uint64_t number)
 {
-	uint64_t number = sonde_filter_cut(&known->first, value);
-
 	if (sonde_unlikely(number > INT64_MAX && !known->first.is_signed))
 		tally_huge(known, number);
 	else
@@ -138,5 +152,5 @@ void sonde_emit_block_tally(struct sonde_filter_known *known,
 	uint64_t bytes;
 
 	memcpy(&bytes, payload + known->first.at, sizeof(bytes));
-	sonde_emit_word_tally(known, bytes);
+	sonde_emit_tally_number(known, sonde_filter_cut(&known->first, bytes));
 }

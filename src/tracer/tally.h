@@ -13,10 +13,10 @@ SONDE_HIDDEN void
 sonde_emit_tally(struct sonde_filter_known *known, uint32_t index,
 		 const struct sonde_filter_number numbers[SONDE_FILTER_VALUES]);
 
-/* The same of an event with known->cells, whose payload is in a word or there
- * (emit_x86_64.S calls these, too). */
-SONDE_HIDDEN void sonde_emit_word_tally(struct sonde_filter_known *known,
-					uint64_t value);
+/* The same of an event with known->cells: its number, or a payload that has it
+ * (emit_x86_64.S calls the first, too). */
+SONDE_HIDDEN void sonde_emit_tally_number(struct sonde_filter_known *known,
+					  uint64_t number);
 SONDE_HIDDEN void sonde_emit_block_tally(struct sonde_filter_known *known,
 					 const unsigned char *payload);
 

@@ -41,6 +41,26 @@ static void events(int n)
 	}
 }
 
+/* Of all magnitudes, and around each power of two. */
+static void spread(int n)
+{
+	unsigned long seed = 1;
+
+	for (int i = 0; i < n; i++) {
+		unsigned long some;
+
+		seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+		some = i % 4 ? seed >> 1 >> seed % 63 :
+			       (1ul << i / 4 % 63) - i % 8 / 4;
+		sonde_event(wide, alone, sonde_field(alone, some));
+		sonde_event(wide, spread, sonde_field(odd, (char)(some + i)),
+			    sonde_field(narrow, (unsigned short)some),
+			    sonde_field(half, (int)(seed >> 32)),
+			    sonde_field(minus, i % 2 ? (long)~some : (long)some),
+			    sonde_field(some, some));
+	}
+}
+
 static void *thread(void *n)
 {
 	events(*(int *)n);
@@ -59,6 +79,8 @@ int main(int argc, char **argv)
 			pthread_create(&list[i], NULL, thread, &n);
 		for (int i = 0; i < 4; i++)
 			pthread_join(list[i], NULL);
+	} else if (!strcmp(argv[1], "spread")) {
+		spread(n);
 	} else if (!strcmp(argv[1], "forks")) {
 		for (int i = 0; i < 4; i++)
 			if (!fork()) {
@@ -153,6 +175,24 @@ def quantiles_are_near():
 
 
 @test
+def a_field_is_in_the_bins_that_an_expression_is_in():
+    """A field's number has a way of its own to its bin: of each size, at each
+    place, of all magnitudes, with a condition and without."""
+    def told(value, event):
+        (row,), _ = rows_of("hist", value, "-e", event, how="spread", n=4000)
+        return {key: row[key] for key in row if key != "rate_per_s"}
+
+    for value, event in (("alone", "wide:alone"),
+                         ("alone", "wide:alone if alone > 1000"),
+                         ("odd", "wide:spread"), ("narrow", "wide:spread"),
+                         ("half", "wide:spread"), ("minus", "wide:spread"),
+                         ("minus", "wide:spread if minus < 0"),
+                         ("some", "wide:spread")):
+        check_equal(told(value, event), told(value + " + 0", event),
+                    (value, event))
+
+
+@test
 def each_value_of_a_key_has_a_line():
     n = 1000
     rows, _ = rows_of("hist", "i by status", "-e", "h:block", n=n)
@@ -199,7 +239,8 @@ def conditions_come_first():
 
 @test
 def several_events_have_lines_of_their_own():
-    rows, err = rows_of("hist", "i", "--exclude", "h:endless", n=100)
+    rows, err = rows_of("hist", "i", "--exclude", "h:endless",
+                        "--exclude", "wide:*", n=100)
     check_equal({row["event"]: row["count"] for row in rows},
                 {e: TIMES * 100 for e in ("h:word", "h:block", "h:string")},
                 "rows")
