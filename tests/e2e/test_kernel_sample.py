@@ -107,6 +107,17 @@ def all_that_was_sampled_is_counted():
 
 
 @kernel_test
+def samples_share_packets_which_take_a_page_each():
+    done, _ = sampled("user")
+    streams = [s for s in json.loads(run(SONDE, "stat", "--json",
+                                         done.dir).stdout)["streams"]
+               if "/samples_cpu" in s["stream"] and s["events"]]
+    packets = sum(s["packets"] for s in streams)
+    samples = sum(s["events"] for s in streams)
+    check(packets * 5 < samples, f"{samples} samples in {packets} packets")
+
+
+@kernel_test
 def a_child_has_its_parents_names():
     done, _ = sampled("child")
     rows = codes(done.dir)

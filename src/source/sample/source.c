@@ -19,7 +19,7 @@
  * that (PERF_COUNT_SW_DUMMY).
  *
  * Two streams for each CPU, of samples and of what names them, of packets in memory
- * that are made in each round; in overwrite mode the oldest go when there is no room,
+ * that are made some times a second; in overwrite mode the oldest go when there is no room,
  * and what names things stays longer, as there is less of it. A program's frames are
  * found in the copy of its stack that comes with a sample (code.h), where the CPU has
  * rules for that; else by frame pointers, the kernel's own way.
@@ -43,6 +43,7 @@
 
 #include "base/hex.h"
 #include "base/port.h"
+#include "base/time.h"
 #include "source/callstacks.h"
 #include "source/sample/code.h"
 #include "source/sample/events.h"
@@ -55,7 +56,8 @@
 #include "sys/textfile.h"
 #include "types/desc.h"
 
-#define SAMPLE_STACK_AT  4u /* in a sample's payload */
+#define SAMPLE_PACKET_NS UINT64_C(50000000) /* followers see them by then */
+#define SAMPLE_STACK_AT  4u                 /* in a sample's payload */
 #define SAMPLE_CPUS_MAX  8192u
 #define SAMPLE_OUT_BYTES (16ull << 20) /* of a stream, not yet written */
 /* Of a stream in overwrite mode; of samples at least. */
@@ -81,6 +83,7 @@ struct sample {
 	bool is_identity; /* the session's clock is the samples' */
 	struct sonde_timing timing;
 	struct sonde_pair first_pair;
+	uint64_t flushed_ns; /* packets were closed, by CLOCK_MONOTONIC */
 	struct sonde_perf_code code;
 	uint32_t *
 		order; /* CPUs with a next record: a heap, the earliest first */
@@ -337,10 +340,23 @@ static void sample_drain(struct sample *sample)
 
 static void sample_flush(struct sample *sample)
 {
+	if (sample->config.mode == SONDE_OVERWRITE)
+		return;
 	for (uint32_t i = 0; i < sample->nr_cpus; i++) {
 		sonde_out_flush(&sample->cpus[i].samples);
 		sonde_out_flush(&sample->cpus[i].mapped);
 	}
+}
+
+/* A packet takes a page of the file, whatever is in it: not one in each round. */
+static void sample_flush_old(struct sample *sample)
+{
+	const uint64_t now_ns = sonde_monotonic_ns();
+
+	if (now_ns - sample->flushed_ns < SAMPLE_PACKET_NS)
+		return;
+	sample->flushed_ns = now_ns;
+	sample_flush(sample);
 }
 
 /* ---- stacks ---- */
@@ -396,8 +412,7 @@ static void sample_tick(struct sonde_source *base)
 		(void)sonde_timing_measure(&sample->timing, sample->config.now,
 					   CLOCK_MONOTONIC);
 	sample_drain(sample);
-	if (sample->config.mode != SONDE_OVERWRITE)
-		sample_flush(sample);
+	sample_flush_old(sample);
 	sample_make_room(sample);
 }
 
@@ -468,11 +483,11 @@ static bool sample_verify(const struct sonde_source *base, uint32_t stream,
 	return true;
 }
 
-/* Each packet can be read without the one before. */
+/* What is there by now is a packet, which can be read without others. */
 static void sample_part(struct sonde_source *base, uint32_t stream)
 {
-	(void)base;
-	(void)stream;
+	if (sample_of(base)->config.mode != SONDE_OVERWRITE)
+		sonde_out_flush(sample_out(base, stream));
 }
 
 static bool sample_is_parted(const struct sonde_source *base, uint32_t stream)
@@ -673,6 +688,7 @@ static void sample_stop(struct sonde_source *base)
 {
 	sample_switch(sample_of(base), false);
 	sample_tick(base);
+	sample_flush(sample_of(base));
 }
 
 static void sample_close(struct sonde_source *base)
