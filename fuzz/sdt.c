@@ -35,22 +35,31 @@ static void check_arguments(const char *text)
 	FUZZ_CHECK(at <= end);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+/* With so many bytes of addresses. */
+static void check_notes(const struct sonde_sdt_notes *notes, size_t addresses)
 {
-	uint8_t *copy = fuzz_copy(bytes, size);
 	struct sonde_sdt_site site;
 	uint64_t malformed = 0;
 	size_t offset = 0;
 	size_t before = 0;
-	char *text;
 
-	while (sonde_sdt_scan(copy, size, &offset, &site, &malformed)) {
-		FUZZ_CHECK(offset >= before + 12 + 8 + 24 && offset <= size);
+	while (sonde_sdt_scan(notes, &offset, &site, &malformed)) {
+		FUZZ_CHECK(offset >= before + 12 + 8 + addresses &&
+			   offset <= notes->size);
 		FUZZ_CHECK(*site.provider && *site.name);
 		check_arguments(site.arguments);
 		before = offset;
 	}
-	FUZZ_CHECK(offset == size);
+	FUZZ_CHECK(offset == notes->size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	uint8_t *copy = fuzz_copy(bytes, size);
+	char *text;
+
+	check_notes(&(struct sonde_sdt_notes){ copy, size, false }, 24);
+	check_notes(&(struct sonde_sdt_notes){ copy, size, true }, 12);
 	text = malloc(size + 1);
 	FUZZ_CHECK(text);
 	memcpy(text, copy, size);

@@ -374,8 +374,7 @@ static void list_complain(const char *path, int error)
 			       path);
 	else if (error == -ENOTSUP)
 		sonde_complain("%.200s is for another kind of machine; only "
-			       "64-bit programs of this byte order can be "
-			       "listed",
+			       "programs of this byte order can be listed",
 			       path);
 	else if (error == -EINVAL)
 		sonde_complain("%.200s is damaged: its ELF headers "

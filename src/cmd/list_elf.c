@@ -58,6 +58,7 @@ static int open_table(const uint8_t *bytes, size_t size,
 	if (error != 0)
 		return error;
 	table.nr = head.nr_sections;
+	table.is_narrow = head.is_narrow;
 	if (table.nr > 0) {
 		table.sections = bytes + head.sections_off;
 		names = sonde_elf_section(&table, head.names_index);
@@ -98,7 +99,7 @@ static struct sonde_sdt_base find_base(const struct sonde_elf_table *table)
 	return (struct sonde_sdt_base){ false, 0 };
 }
 
-static int list_sites(const uint8_t *bytes, size_t size,
+static int list_sites(const struct sonde_sdt_notes *notes,
 		      const struct sonde_sdt_base *base,
 		      const struct sonde_list_sink *sink, uint64_t *malformed)
 {
@@ -106,8 +107,7 @@ static int list_sites(const uint8_t *bytes, size_t size,
 	size_t offset = 0;
 	int error = 0;
 
-	while (error == 0 &&
-	       sonde_sdt_scan(bytes, size, &offset, &site, malformed)) {
+	while (error == 0 && sonde_sdt_scan(notes, &offset, &site, malformed)) {
 		sonde_sdt_move(&site, base);
 		error = sink->site(sink->user, &site);
 	}
@@ -133,9 +133,12 @@ int sonde_list_elf(const void *bytes, size_t size,
 	for (uint32_t i = 0; error == 0 && i < table.nr; i++) {
 		struct sonde_elf_section section = sonde_elf_section(&table, i);
 		bool ours = !strcmp(section.name, SONDE_ELF_DESC_SECTION);
-
 		bool sdt =
 			sink->site && !strcmp(section.name, SONDE_SDT_SECTION);
+		const struct sonde_sdt_notes notes = { (const uint8_t *)bytes +
+							       section.offset,
+						       section.size,
+						       table.is_narrow };
 
 		if (!section.in_file || !(section.is_constant || sdt))
 			continue;
@@ -144,13 +147,9 @@ int sonde_list_elf(const void *bytes, size_t size,
 		if (section.size > left)
 			error = -EINVAL;
 		else if (sdt)
-			error = list_sites(
-				(const uint8_t *)bytes + section.offset,
-				section.size, &base, sink, &malformed);
+			error = list_sites(&notes, &base, sink, &malformed);
 		else
-			error = list_range((const uint8_t *)bytes +
-						   section.offset,
-					   section.size, sink, text,
+			error = list_range(notes.bytes, notes.size, sink, text,
 					   ours ? &malformed : NULL);
 		left -= section.size;
 	}

@@ -298,12 +298,13 @@ static int add_note(struct sonde_probe_markers *to, const struct file *file,
 static int add_notes(struct sonde_probe_markers *to, const struct file *file,
 		     const Elf_Data *data)
 {
+	const struct sonde_sdt_notes notes = { data->d_buf, data->d_size,
+					       false };
 	struct sonde_sdt_site site;
 	size_t at = 0;
 	int err = 0;
 
-	while (!err &&
-	       sonde_sdt_scan(data->d_buf, data->d_size, &at, &site, NULL)) {
+	while (!err && sonde_sdt_scan(&notes, &at, &site, NULL)) {
 		sonde_sdt_move(&site, &file->base);
 		err = add_note(to, file, &site);
 	}

@@ -162,12 +162,13 @@ static int read_table(struct sonde_census *census, struct file *file)
 	file->table = (struct sonde_elf_table){
 		.sections = census->sections,
 		.nr = head.nr_sections,
+		.is_narrow = head.is_narrow,
 		.file_size = file->size,
 	};
 	if (!head.nr_sections)
 		return 0;
 	rc = read_at(file->fd, head.sections_off, census->sections,
-		     (size_t)head.nr_sections * SONDE_ELF_SECTION_BYTES);
+		     (size_t)head.nr_sections * head.entry_bytes);
 	if (rc)
 		return rc;
 	names = sonde_elf_section(&file->table, head.names_index);

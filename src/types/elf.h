@@ -12,8 +12,8 @@
  * C leaves its descriptions in section sonde_desc; C++, which can't place the
  * variables of templates, among other constants.
  *
- * Only files of the running program's class and byte order. Pure functions,
- * any thread.
+ * Files of 64 bits and of 32 (`is_narrow`), of the running program's byte order. Pure
+ * functions, any thread.
  */
 #ifndef TYPES_ELF_H
 #define TYPES_ELF_H
@@ -24,7 +24,7 @@
 
 #define SONDE_ELF_DESC_SECTION "sonde_desc"
 
-/* Bytes at the start of a file, and of a section's entry in the table. */
+/* Bytes at the start of a file, and of a section's entry in the table, at most. */
 #define SONDE_ELF_HEAD_BYTES    64u
 #define SONDE_ELF_SECTION_BYTES 64u
 
@@ -32,12 +32,15 @@ struct sonde_elf_head {
 	uint64_t sections_off; /* the table's place in the file */
 	uint32_t nr_sections;  /* 0: it has no table */
 	uint32_t names_index;  /* the section with the sections' names */
+	uint32_t entry_bytes;  /* of the table */
+	bool is_narrow;        /* of 32 bits: addresses have 4 bytes */
 };
 
 /* The table of sections, and what else it takes to understand it. */
 struct sonde_elf_table {
 	const uint8_t *sections; /* borrowed; nr entries */
 	uint32_t nr;
+	bool is_narrow;    /* as its head says */
 	const char *names; /* borrowed; may be NULL */
 	uint64_t names_size;
 	uint64_t file_size;
@@ -59,8 +62,8 @@ struct sonde_elf_section {
  * Check the head. `bytes` are the file's first SONDE_ELF_HEAD_BYTES, or all of
  * it if it is shorter.
  *
- * 0, -ENOEXEC if it isn't ELF, -ENOTSUP if it is of another class or byte
- * order than this program, -EINVAL if it contradicts itself. On success the
+ * 0, -ENOEXEC if it isn't ELF, -ENOTSUP if it is of another byte order than this
+ * program or of no class that is known, -EINVAL if it contradicts itself. On success the
  * table of sections is in the file, and so is names_index in the table.
  */
 int sonde_elf_check_head(const void *bytes, uint64_t file_size,

@@ -43,26 +43,43 @@ static const char *sdt_take_text(const uint8_t **at, const uint8_t *end,
 	return text;
 }
 
-static bool take_site(const uint8_t *bytes, size_t size,
+static uint64_t sdt_take_address(const uint8_t **at, bool is_narrow)
+{
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (is_narrow) {
+		memcpy(&narrow, *at, sizeof(narrow));
+		*at += sizeof(narrow);
+		return narrow;
+	}
+	memcpy(&wide, *at, sizeof(wide));
+	*at += sizeof(wide);
+	return wide;
+}
+
+static bool take_site(const uint8_t *bytes, size_t size, bool is_narrow,
 		      struct sonde_sdt_site *site)
 {
-	const uint8_t *at = bytes + 3 * sizeof(uint64_t);
+	const uint8_t *at = bytes;
 	const uint8_t *end = bytes + size;
 
-	if (size < 3 * sizeof(uint64_t))
+	if (size < 3 * (is_narrow ? sizeof(uint32_t) : sizeof(uint64_t)))
 		return false;
-	memcpy(&site->address, bytes, sizeof(uint64_t));
-	memcpy(&site->base, bytes + 8, sizeof(uint64_t));
-	memcpy(&site->semaphore, bytes + 16, sizeof(uint64_t));
+	site->address = sdt_take_address(&at, is_narrow);
+	site->base = sdt_take_address(&at, is_narrow);
+	site->semaphore = sdt_take_address(&at, is_narrow);
 	site->provider = sdt_take_text(&at, end, '!');
 	site->name = site->provider ? sdt_take_text(&at, end, '!') : NULL;
 	site->arguments = site->name ? sdt_take_text(&at, end, ' ') : NULL;
 	return site->arguments && *site->provider && *site->name;
 }
 
-bool sonde_sdt_scan(const uint8_t *bytes, size_t size, size_t *offset,
+bool sonde_sdt_scan(const struct sonde_sdt_notes *notes, size_t *offset,
 		    struct sonde_sdt_site *ret_site, uint64_t *malformed)
 {
+	const uint8_t *bytes = notes->bytes;
+	size_t size = notes->size;
 	uint64_t ignored = 0;
 
 	if (!malformed)
@@ -89,7 +106,7 @@ bool sonde_sdt_scan(const uint8_t *bytes, size_t size, size_t *offset,
 		    memcmp(name, NOTE_NAME, sizeof(NOTE_NAME)) != 0)
 			continue;
 		if (take_site(name + padded(head.name_size), head.size,
-			      ret_site))
+			      notes->is_narrow, ret_site))
 			return true;
 		(*malformed)++;
 	}

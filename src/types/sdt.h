@@ -5,7 +5,8 @@
  *
  * A note has a header (three numbers of 4 bytes: the sizes of its name and its
  * contents, and its type, 3), the name "stapsdt", and as contents three
- * addresses and three texts: provider, name, arguments. Each part is padded to
+ * addresses (of 4 bytes in a file of 32 bits) and three texts: provider, name,
+ * arguments. Each part is padded to
  * 4 bytes. Addresses are those that the file had when it was linked, with
  * section .stapsdt.base at `base`; what has moved the file since (prelink) has
  * moved all by the same.
@@ -42,12 +43,19 @@ struct sonde_sdt_site {
 	const char *provider, *name, *arguments;
 };
 
+/* The section's contents. */
+struct sonde_sdt_notes {
+	const uint8_t *bytes; /* borrowed */
+	size_t size;
+	bool is_narrow; /* of a file of 32 bits: addresses have 4 bytes */
+};
+
 /*
  * The next one at *offset or behind it, which moves. Other notes are passed
  * over; what contradicts itself is counted in *malformed (may be NULL), and
  * what follows a header that does is not looked at. False: there is no more.
  */
-bool sonde_sdt_scan(const uint8_t *bytes, size_t size, size_t *offset,
+bool sonde_sdt_scan(const struct sonde_sdt_notes *notes, size_t *offset,
 		    struct sonde_sdt_site *ret_site, uint64_t *malformed);
 
 /* The file's section .stapsdt.base, if it has one. */

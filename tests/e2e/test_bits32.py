@@ -7,7 +7,9 @@ Takes a compiler for such programs: SONDE_CC32, or `gcc -m32` (Debian: lib32gcc-
 and libc6-dev-i386)."""
 
 import functools
+import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -154,6 +156,51 @@ def both_widths_are_in_one_trace_each_by_its_own_sizes():
     check_equal(shown(trace.events()),
                 values(64) + values(32) + [("plant:stopped", {"n": 1})] +
                 values(64) + values(32), "events")
+
+
+def listed(program):
+    """Type by event and field."""
+    done = run(SONDE, "list", "--json", program)
+    check_equal((done.returncode, done.stderr), (0, ""), "status")
+    return {(event["event"], field["name"]): json.dumps(field)
+            for event in json.loads(done.stdout)
+            for field in event["fields"] or [{"name": ""}]}
+
+
+@test
+def a_program_of_32_bits_is_listed_with_its_own_sizes():
+    wide, narrow = map(listed, plants())
+    check_equal(set(narrow), set(wide), "events and fields")
+    check_equal({name for name, _ in narrow}, {name for name, _ in values(32)}, "events")
+    check_equal({field for field in wide if narrow[field] != wide[field]},
+                {("plant:moved", "box"), ("plant:allocated", "where"),
+                 ("plant:allocated", "bytes")}, "fields of other types")
+    check("32" in narrow["plant:allocated", "bytes"], narrow)
+
+
+PROBES = """
+#include <sys/sdt.h>
+int main(int argc, char **argv)
+{
+	DTRACE_PROBE2(shop, order, argc, *argv);
+	STAP_PROBE(shop, closed);
+	return 0;
+}
+"""
+
+
+@test
+def probes_of_other_makers_are_listed_where_readelf_finds_them():
+    if not shutil.which("readelf"):
+        raise Skip("no readelf")
+    program = compiled(PROBES)
+    lines = run(SONDE, "list", program).stdout
+    notes = run("readelf", "-n", program).stdout
+    at = [int(word, 16) for word in re.findall(r"Location: (0x[0-9a-f]+),", notes)]
+    check_equal(len(at), 2, notes)
+    for name, address in zip(("order", "closed"), at):
+        check(re.search(rf"sdt:shop:{name} +{address:#x}\b", lines), lines)
+    check(re.search(r"sdt:shop:order .*i32 .*, u32 ", lines), lines)
 
 
 @test

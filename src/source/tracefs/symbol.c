@@ -33,6 +33,8 @@ static int symbol_open_table(struct file *file)
 	struct sonde_elf_head head;
 	int rc = sonde_elf_check_head(file->bytes, file->size, &head);
 
+	if (!rc && head.is_narrow) /* its symbols are others */
+		rc = -ENOTSUP;
 	if (rc || !head.nr_sections)
 		return rc;
 	file->table = (struct sonde_elf_table){

@@ -39,11 +39,11 @@ static bool unwind_read_table(struct file *file, uint64_t size)
 	struct sonde_elf_section names;
 
 	if (pread(file->fd, bytes, sizeof(bytes), 0) != sizeof(bytes) ||
-	    sonde_elf_check_head(bytes, size, &head))
+	    sonde_elf_check_head(bytes, size, &head) || head.is_narrow)
 		return false;
 	file->sections =
 		read_part(file->fd, head.sections_off,
-			  (uint64_t)head.nr_sections * SONDE_ELF_SECTION_BYTES,
+			  (uint64_t)head.nr_sections * head.entry_bytes,
 			  SECTIONS_MAX * SONDE_ELF_SECTION_BYTES);
 	if (!file->sections)
 		return false;

@@ -205,6 +205,7 @@ static void notes_are_found_between_others(void **state)
 	struct sonde_sdt_base base = { true, 0x2100 };
 	uint8_t bytes[400];
 	size_t size = make_note(bytes, "stapsdt", 2);
+	struct sonde_sdt_notes notes = { bytes, 0, false };
 	struct sonde_sdt_site site;
 	uint64_t malformed = 0;
 	size_t offset = 0;
@@ -212,7 +213,8 @@ static void notes_are_found_between_others(void **state)
 	(void)state;
 	size += make_note(bytes + size, "stapsdx", 3);
 	size += make_note(bytes + size, "stapsdt", 3);
-	assert_true(sonde_sdt_scan(bytes, size, &offset, &site, &malformed));
+	notes.size = size;
+	assert_true(sonde_sdt_scan(&notes, &offset, &site, &malformed));
 	assert_int_equal(offset, size);
 	assert_string_equal(site.provider, "shop");
 	assert_string_equal(site.name, "order");
@@ -222,20 +224,53 @@ static void notes_are_found_between_others(void **state)
 	sonde_sdt_move(&site, &base);
 	assert_int_equal(site.address, 0x1100);
 	assert_int_equal(site.semaphore, 0x3100);
-	assert_false(sonde_sdt_scan(bytes, size, &offset, &site, &malformed));
+	assert_false(sonde_sdt_scan(&notes, &offset, &site, &malformed));
 	assert_int_equal(malformed, 0);
+}
+
+/* What a 32-bit program has of the same. */
+static void notes_of_32_bits_have_shorter_addresses(void **state)
+{
+	static const struct {
+		uint32_t head[3];
+		char name[8];
+		uint32_t addresses[3];
+		char texts[sizeof(TEXTS)];
+	} note = { { 8, 12 + sizeof(TEXTS), 3 },
+		   "stapsdt",
+		   { 0xf0001000, 0x2000, 0xf0003000 },
+		   TEXTS };
+	struct sonde_sdt_notes notes = { (const uint8_t *)&note, sizeof(note),
+					 true };
+	struct sonde_sdt_base base = { true, 0x2100 };
+	struct sonde_sdt_site site;
+	uint64_t malformed = 0;
+	size_t offset = 0;
+
+	(void)state;
+	assert_true(sonde_sdt_scan(&notes, &offset, &site, &malformed));
+	assert_string_equal(site.provider, "shop");
+	assert_string_equal(site.arguments, "8@%rdi");
+	sonde_sdt_move(&site, &base);
+	assert_int_equal(site.address, 0xf0001100);
+	assert_int_equal(site.semaphore, 0xf0003100);
+	offset = 0;
+	notes.is_narrow = false; /* its texts begin within an address, then */
+	assert_false(sonde_sdt_scan(&notes, &offset, &site, &malformed));
+	assert_int_equal(malformed, 1);
 }
 
 static uint64_t nr_malformed(const uint8_t *bytes, size_t size)
 {
 	uint8_t *copy = malloc(size);
+	const struct sonde_sdt_notes notes = { copy, size, false };
 	struct sonde_sdt_site site;
 	uint64_t malformed = 0;
 	size_t offset = 0;
 
 	assert_non_null(copy);
 	memcpy(copy, bytes, size);
-	assert_false(sonde_sdt_scan(copy, size, &offset, &site, &malformed));
+	assert_false(sonde_sdt_scan(&notes, &offset, &site, &malformed));
 	assert_int_equal(offset, size);
 	free(copy);
 	return malformed;
@@ -278,6 +313,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_size_ends_the_list),
 		cmocka_unit_test(arguments_come_in_their_order),
 		cmocka_unit_test(notes_are_found_between_others),
+		cmocka_unit_test(notes_of_32_bits_have_shorter_addresses),
 		cmocka_unit_test(damaged_notes_are_counted),
 	};
 
