@@ -36,6 +36,10 @@ int sonde_command_ask(const struct sonde_rundir *home, const char *name,
 		      const struct sonde_session_ask *ask,
 		      struct sonde_session_document **ret_answer);
 
+/* 0 if it has a recorder, maybe another one by now; else an exit status: said why it
+ * has none. */
+int sonde_command_at_rest(const struct sonde_rundir *home, const char *name);
+
 /* One line, with the name that was meant if there is none of this one. Returns
  * an exit status. */
 int sonde_command_complain(const struct sonde_rundir *home, const char *name,
