@@ -9,10 +9,15 @@
  *
  * Waited is for HEAR_NS for whoever is there; for SILENT_NS for those that are known;
  * and as long as --within says for those that have heard it.
+ *
+ * A snapshot of --last so long is of what was before each machine heard of it, which
+ * is later than when it was asked for, by the way of a message. So each is asked for
+ * WAY_NS more; what is missing all the same is known by when its answer came.
  */
 #include "cmd/everywhere.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +37,7 @@
 
 #define HEAR_NS   ((uint64_t)SONDE_NS_PER_S)
 #define SILENT_NS (5 * (uint64_t)SONDE_NS_PER_S)
+#define WAY_NS    ((uint64_t)SONDE_NS_PER_S)
 #define WAIT_MS   100
 #define HOSTS_MAX 100000u
 #define WHY_MAX   600u
@@ -61,6 +67,7 @@ struct asking {
 	struct sonde_net_config config;
 	struct sonde_net_error error;
 	uint64_t within_ns;
+	uint64_t last_ns;       /* of a snapshot; 0: all that there is */
 	uint64_t asked_ns;      /* monotonic */
 	int64_t asked_time_ns;  /* the same, since 1970 */
 	struct answer *answers; /* malloc */
@@ -109,6 +116,24 @@ static int asking_send(struct asking *asking, const char *name,
 	return SONDE_EXIT_USAGE;
 }
 
+static int asking_take_last(struct asking *asking, const char *value)
+{
+	char wider[32];
+	uint64_t us;
+
+	if (sonde_number_parse_time_us(value, &us) || !us ||
+	    us > (uint64_t)24 * 3600 * 1000000) {
+		sonde_complain("--last %.100s: give a time up to 24h, such as "
+			       "10s",
+			       value);
+		return SONDE_EXIT_USAGE;
+	}
+	asking->last_ns = us * 1000;
+	(void)snprintf(wider, sizeof(wider), "%" PRIu64 "us",
+		       us + WAY_NS / 1000);
+	return asking_send(asking, "last", wider);
+}
+
 static int take_option(void *ctx, const struct sonde_option *option,
 		       bool is_common, const char *value)
 {
@@ -120,6 +145,8 @@ static int take_option(void *ctx, const struct sonde_option *option,
 		return take_hosts(asking, value);
 	if (!strcmp(name, "from"))
 		asking->from = value;
+	else if (!strcmp(name, "last"))
+		return asking_take_last(asking, value);
 	else if (!strcmp(name, "within"))
 		asking->within = value;
 	else if (!strcmp(name, "by"))
@@ -321,6 +348,7 @@ enum column {
 	COLUMN_EVENTS,
 	COLUMN_LOST,
 	COLUMN_BEFORE,
+	COLUMN_MISSING,
 	COLUMN_DIRECTORY,
 	COLUMN_WHY,
 	COLUMN_ASKED,
@@ -334,6 +362,7 @@ static const struct sonde_column columns[] = {
 	[COLUMN_EVENTS] = { "events", "EVENTS", SONDE_CELL_COUNT },
 	[COLUMN_LOST] = { "lost", "LOST", SONDE_CELL_COUNT },
 	[COLUMN_BEFORE] = { "before", "BEFORE", SONDE_CELL_DURATION },
+	[COLUMN_MISSING] = { "missing", "MISSING", SONDE_CELL_DURATION },
 	[COLUMN_DIRECTORY] = { "directory", "DIRECTORY", SONDE_CELL_TEXT },
 	[COLUMN_WHY] = { "why", "WHY", SONDE_CELL_TEXT },
 	[COLUMN_ASKED] = { "asked", "ASKED", SONDE_CELL_TIME },
@@ -354,8 +383,12 @@ static void put_document(struct sonde_table *table,
 		return;
 	sonde_table_uint(
 		table, COLUMN_EVENTS,
-		sonde_session_document_number(document, "events.recorded") +
-			sonde_session_document_number(document, "events.held"));
+		sonde_session_document_has_number(document, "last_events") ?
+			sonde_session_document_number(document, "last_events") :
+			sonde_session_document_number(document,
+						      "events.recorded") +
+				sonde_session_document_number(document,
+							      "events.held"));
 	sonde_table_uint(
 		table, COLUMN_LOST,
 		sonde_session_document_number(document, "events.discarded") +
@@ -378,6 +411,7 @@ static void asking_put_answer(const struct asking *asking,
 			  answer->state == ANSWER_HEARD ?
 				  "it has heard it, and takes longer" :
 				  answer->why;
+	int64_t last_ns = (int64_t)asking->last_ns;
 
 	sonde_table_row(table);
 	sonde_table_text(table, COLUMN_HOST, answer->host);
@@ -385,6 +419,12 @@ static void asking_put_answer(const struct asking *asking,
 	sonde_table_int(table, COLUMN_ASKED, asking->asked_time_ns);
 	if (answer->before_ns >= 0)
 		sonde_table_int(table, COLUMN_BEFORE, answer->before_ns);
+	/* so much of the beginning of what was asked for may not be in it */
+	if (answer->before_ns >= 0 && last_ns)
+		sonde_table_int(table, COLUMN_MISSING,
+				answer->before_ns < last_ns ?
+					last_ns - answer->before_ns :
+					0);
 	if (*why)
 		sonde_table_text(table, COLUMN_WHY, why);
 	if (answer->document)

@@ -12,7 +12,6 @@
 #include "cmd/host_reach.h"
 
 #include "reader/reader.h"
-#include "session/document.h"
 
 /* Where in time the counter was, by the scale of the first stream that has one; all
  * are of one clock. */
@@ -50,19 +49,19 @@ struct reach_account {
 	uint64_t began, made, overwritten, lost;
 };
 
-static bool reach_in_trace(const struct sonde_trace *trace,
+static void reach_in_trace(const struct sonde_trace *trace,
 			   const struct reach_account *account,
-			   uint64_t *ret_ns)
+			   struct sonde_command_reach *reach)
 {
 	const struct sonde_clock_scale *scale = reach_find_scale(trace);
 	uint64_t lost = 0;
 	int64_t since_ns;
-	int64_t made_ns;
 	int64_t began_ns;
 
 	if (!scale)
-		return false;
-	made_ns = sonde_scale_ns(scale, account->made);
+		return;
+	reach->has_made = true;
+	reach->made_ns = sonde_scale_ns(scale, account->made);
 	began_ns = since_ns = sonde_scale_ns(scale, account->began);
 	for (size_t i = 0; i < trace->nr_streams; i++) {
 		int64_t ns =
@@ -71,48 +70,65 @@ static bool reach_in_trace(const struct sonde_trace *trace,
 		if (ns > since_ns)
 			since_ns = ns;
 	}
-	if (since_ns >= made_ns || lost != account->overwritten)
-		return false;
-	*ret_ns = (uint64_t)sonde_elapsed_ns(since_ns, made_ns);
-	return true;
+	if (since_ns >= reach->made_ns || account->lost ||
+	    lost != account->overwritten)
+		return;
+	reach->is_known = true;
+	reach->reach_ns = (uint64_t)sonde_elapsed_ns(since_ns, reach->made_ns);
 }
 
-static bool reach_read_account(const char *answer, size_t size,
-			       struct reach_account *ret_account)
+void sonde_command_reach_find(const struct sonde_trace *trace,
+			      const struct sonde_session_document *answer,
+			      struct sonde_command_reach *ret_reach)
 {
-	struct sonde_session_document *document;
-
-	if (sonde_session_document_read(answer, size, &document))
-		return false;
-	*ret_account = (struct reach_account){
-		.began = sonde_session_document_number(document, "began_clock"),
-		.made = sonde_session_document_number(document, "made_clock"),
+	const struct reach_account account = {
+		.began = sonde_session_document_number(answer, "began_clock"),
+		.made = sonde_session_document_number(answer, "made_clock"),
 		.overwritten = sonde_session_document_number(
-			document, "events.overwritten"),
-		.lost = sonde_session_document_number(document,
+			answer, "events.overwritten"),
+		.lost = sonde_session_document_number(answer,
 						      "events.discarded") +
-			sonde_session_document_number(document,
+			sonde_session_document_number(answer,
 						      "events.lost_disk") +
-			sonde_session_document_number(document,
-						      "events.cleared"),
+			sonde_session_document_number(answer, "events.cleared"),
 	};
-	sonde_session_document_free(document);
-	return ret_account->began && ret_account->made >= ret_account->began &&
-	       !ret_account->lost;
+
+	*ret_reach = (struct sonde_command_reach){ .is_known = false };
+	if (account.began && account.made >= account.began)
+		reach_in_trace(trace, &account, ret_reach);
+}
+
+static bool reach_of_whole(const char *directory,
+			   const struct sonde_session_document *answer,
+			   uint64_t *ret_ns)
+{
+	struct sonde_command_reach reach;
+	struct sonde_trace_error error;
+	struct sonde_trace *trace;
+
+	if (sonde_trace_open(&directory, 1, &error, &trace))
+		return false;
+	sonde_command_reach_find(trace, answer, &reach);
+	sonde_trace_close(trace);
+	*ret_ns = reach.reach_ns;
+	return reach.is_known;
 }
 
 bool sonde_command_host_reach(const char *directory, const char *answer,
 			      size_t size, uint64_t *ret_ns)
 {
-	struct reach_account account;
-	struct sonde_trace_error error;
-	struct sonde_trace *trace;
+	struct sonde_session_document *document;
 	bool is_known;
 
-	if (!reach_read_account(answer, size, &account) ||
-	    sonde_trace_open(&directory, 1, &error, &trace))
+	if (sonde_session_document_read(answer, size, &document))
 		return false;
-	is_known = reach_in_trace(trace, &account, ret_ns);
-	sonde_trace_close(trace);
+	if (sonde_session_document_has_number(document, "last_ns")) {
+		is_known =
+			sonde_session_document_has_number(document, "reach_ns");
+		*ret_ns = sonde_session_document_number(document, "reach_ns");
+	} else {
+		is_known = reach_of_whole(directory, document, ret_ns);
+	}
+	sonde_session_document_free(document);
 	return is_known;
 }

@@ -94,7 +94,7 @@ static int take_item(const char **at, struct policy_item *item)
 /* How much a value is of an option that has a bound. */
 static int read_amount(const char *name, const char *value, uint64_t *ret)
 {
-	return strstr(name, "duration") ?
+	return strstr(name, "duration") || strstr(name, "last") ?
 		       sonde_number_parse_time_us(value, ret) :
 		       sonde_number_parse_size(value, ret);
 }
@@ -326,9 +326,12 @@ static bool line_permits(const char *items,
 	struct sonde_fleet_order_word word;
 	struct policy_item item;
 	const char *at = order->words;
+	bool is_snapshot = order->what == SONDE_FLEET_ORDER_SNAPSHOT;
 
 	while (sonde_fleet_order_next(&at, &word))
-		if (!items_permit(items, &word)) {
+		/* who may have a snapshot may have a part of it */
+		if (!(is_snapshot && !strcmp(word.name, "last")) &&
+		    !items_permit(items, &word)) {
 			(void)snprintf(error, error_size,
 				       "the policy of this machine doesn't "
 				       "permit --%s%s%.200s",

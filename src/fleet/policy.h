@@ -20,7 +20,8 @@
  * 4. `do` is of no use without a glob, and `run` is permitted only by do=run:
  *    commands that others choose are run for no other word; so is snapshot@HOSTS by
  *    do=snapshot@HOSTS.
- * 5. What a machine says itself (order->by) is permitted by lines with a `by=` that
+ * 5. `last` of a snapshot is permitted with the snapshot, of which it is a part.
+ * 6. What a machine says itself (order->by) is permitted by lines with a `by=` that
  *    means it, and no other order is by these.
  *
  * Pure, no allocation; what is checked is a stranger's.

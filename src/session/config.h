@@ -176,9 +176,9 @@ struct sonde_session_config {
 	uint32_t nr_conditions;
 	uint32_t nr_filters;
 	uint32_t nr_triggers; /* of a session by name */
-	/* Where other machines are asked, and as which; borrowed. NULL: nowhere, and
-	 * as the kernel says. */
-	const char *ask_at, *ask_as;
+	/* Where other machines are asked, as which, and for how long before; borrowed.
+	 * NULL: nowhere, as the kernel says, and for all that they hold. */
+	const char *ask_at, *ask_as, *ask_last;
 	struct sonde_session_trigger triggers[SONDE_TRIGGERS_MAX];
 	struct sonde_event_condition conditions[SONDE_CONDITIONS_MAX];
 	const char *filters[SONDE_COMMON_FILTERS_MAX]; /* borrowed */

@@ -226,6 +226,14 @@ void sonde_session_document_set_text(struct sonde_session_document *document,
 				     json_object_new_string(text));
 }
 
+void sonde_session_document_set_number(struct sonde_session_document *document,
+				       const char *name, uint64_t number)
+{
+	/* Without memory it is not there. */
+	(void)json_object_object_add(document->root, name,
+				     json_object_new_uint64(number));
+}
+
 const char *
 sonde_session_document_line(const struct sonde_session_document *document)
 {

@@ -54,9 +54,11 @@ sonde_session_document_word(const struct sonde_session_document *document,
 size_t sonde_session_document_nr(const struct sonde_session_document *document,
 				 const char *path);
 
-/* Another text in a member's place. */
+/* Another text, or number, in a member's place, or as a new member. */
 void sonde_session_document_set_text(struct sonde_session_document *document,
 				     const char *name, const char *text);
+void sonde_session_document_set_number(struct sonde_session_document *document,
+				       const char *name, uint64_t number);
 
 /* All of it on one line; lives until the next call. */
 const char *

@@ -104,6 +104,14 @@ void sonde_session_document_set_text(struct sonde_session_document *document,
 	(void)text;
 }
 
+void sonde_session_document_set_number(struct sonde_session_document *document,
+				       const char *name, uint64_t number)
+{
+	(void)document;
+	(void)name;
+	(void)number;
+}
+
 const char *
 sonde_session_document_line(const struct sonde_session_document *document)
 {

@@ -848,6 +848,21 @@ static int apply_ask_at(void *ctx, const char *value)
 	return 0;
 }
 
+static int apply_ask_last(void *ctx, const char *value)
+{
+	struct parse *parse = ctx;
+	uint64_t us;
+
+	if (sonde_number_parse_time_us(value, &us) || !us ||
+	    us > (uint64_t)24 * 3600 * 1000000)
+		return fail(parse,
+			    "--ask-last %.100s: give a time up to 24h, such as "
+			    "10s",
+			    value);
+	parse->options->session.ask_last = value;
+	return 0;
+}
+
 static int apply_do(void *ctx, const char *value)
 {
 	struct parse *parse = ctx;
@@ -1172,6 +1187,8 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "where snapshot@HOSTS asks machines: nats://HOST" },
 	{ "ask-as", 0, "NAME", NULL, TO(session.ask_as),
 	  "this machine's name there (default: what the kernel says)" },
+	{ "ask-last", 0, "TIME", NULL, BY(apply_ask_last),
+	  "of snapshot@HOSTS: only what happened so long before, such as 10s" },
 	{ "kernel-source", 0, "S",
 	  "auto modules bpf tracefs", BY(apply_kernel_source),
 	  "modules (see: sonde modules), bpf, tracefs, or auto: the best of "

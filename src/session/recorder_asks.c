@@ -27,6 +27,7 @@
 
 #define NAME_CHARS 64
 #define NR_TRIES   1000u
+#define NR_WORDS   14
 #define SAID_SIZE  400u
 
 /* A new file by the first number that is free: its descriptor, or -errno. */
@@ -55,23 +56,23 @@ static int asks_spawn(const struct sonde_recorder *r,
 {
 	const struct sonde_session_config *config = r->config->session;
 	struct utsname system;
-	const char *const words[] = {
-		"sonde",
-		"snapshot",
-		"--hosts",
-		trigger->hosts,
-		"--from",
-		config->ask_at,
-		"--by",
-		config->ask_as ? config->ask_as : system.nodename,
+	const char *words[NR_WORDS] = {
+		"sonde",   "snapshot",
+		"--hosts", trigger->hosts,
+		"--from",  config->ask_at,
+		"--by",    config->ask_as ? config->ask_as : system.nodename,
 		"--json",
-		"--",
-		r->config->named->name,
-		NULL,
 	};
+	size_t nr = 9;
 
 	if (uname(&system))
 		return -errno;
+	if (config->ask_last) {
+		words[nr++] = "--last";
+		words[nr++] = config->ask_last;
+	}
+	words[nr++] = "--";
+	words[nr++] = r->config->named->name;
 	return sonde_proc_start_plain("/proc/self/exe", words, environ, fds,
 				      ret_pid);
 }

@@ -295,6 +295,34 @@ def a_snapshot_says_since_when_nothing_is_missing():
 
 
 @test
+def the_last_seconds_are_the_same_on_all_machines():
+    url = Server().url
+    with Machine(url, "web-1", ALL + "start * process event memory "
+                 "mode=overwrite when do=snapshot@* ask-last<=24h\n"
+                 "snapshot * by=*\n") as one:
+        start(url, "*", "--when", "attach:other", "--do", "snapshot@*",
+              "--ask-last", "24h")
+        one.program.do("emit", 10)
+        day = 24 * 3600 * 10**9
+        for last, last_ns, events in (("1us", 1000, None), ("24h", day, 10)):
+            row = ask(url, "snapshot", "night", "--hosts", "*", "--last",
+                      last)["web-1"]
+            check(row["before_ns"] is not None, f"it isn't known: {row}")
+            check_equal(row["missing_ns"], max(0, last_ns - row["before_ns"]),
+                        f"missing: {row}")
+            # A second more than was said, less the way of the messages.
+            check(row["before_ns"] <= last_ns + 10**9, f"before: {row}")
+            check_equal(len(Trace(row["directory"]).events()), row["events"],
+                        "events of the snapshot")
+            check_equal(events or row["events"], row["events"], "events")
+        one.program.do("other", 1)
+        (row,) = answers_of(one)[1].values()
+        check(row["answer"] == "done" and 0 < row["missing_ns"] < day, f"{row}")
+        start(url, "*", "--when", "attach:other", "--do", "snapshot@*",
+              "--ask-last", "25h", status=1)
+
+
+@test
 def who_cannot_ask_says_so_and_records_on():
     with Home() as home:
         obedient = Program(own_program())

@@ -18,6 +18,7 @@ import signal
 import socket
 import struct
 import subprocess
+import time
 
 from home import Home, await_end, check_sum, kill_recorder, numbers
 from obedient import TIMEOUT, Program, need_root, program
@@ -784,6 +785,50 @@ def a_snapshot_has_what_the_rings_hold_and_the_session_goes_on():
             check_sum(status["events"])
         home.ok("stop", "night")
         check_equal(numbers(Trace(directory)), list(range(1, 1202)), "events")
+    p.end()
+
+
+@test
+def the_last_seconds_of_what_the_rings_hold_are_a_snapshot():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite")
+        for _ in range(20):
+            p.do("emit", 5)
+            home.ok("status", "night")  # which takes as long as asking does
+        whole, _ = home.snapshot("night")
+        times = [event.time for event in whole.events()]
+        begin = time.time_ns()
+        last_us = (begin - times[50]) // 1000
+        told = home.json("snapshot", "night", "--last", f"{last_us}us", "-o",
+                         home.traces / "part")
+        end = time.time_ns()
+        part = numbers(Trace(home.traces / "part"))
+        check(part, "nothing is in it")
+        check_equal(part, list(range(1, 101))[-len(part):], "the last of them")
+        # It was asked for between these two, of the same clock, which is measured
+        # anew for each snapshot, by some microseconds.
+        slack = 10**6
+        check(sum(at >= end - 1000 * last_us + slack for at in times) <=
+              len(part), "what is in the span isn't there")
+        check(times[-len(part)] >= begin - 1000 * last_us - (end - begin) -
+              slack, "more than that is there")
+        check_equal((told["last_ns"], told["last_events"], told["missing_ns"],
+                     told["directory"]),
+                    (1000 * last_us, len(part), 0, str(home.traces / "part")),
+                    "what is said")
+        # Nothing is as new as that; the session isn't as old as that.
+        none = home.json("snapshot", "night", "--last", "1us", "-o",
+                         home.traces / "none")
+        check_equal(none["last_events"], 0, "of a microsecond")
+        done = home.ok("snapshot", "night", "--last", "24h", "-o",
+                       home.traces / "all")
+        check("100 events of the last 24h" in done.stdout, done.stdout)
+        check("not all is in it: the rings don't reach back" in done.stderr,
+              done.stderr)
+        check_equal(sorted(path.name for path in home.traces.glob("*.whole")),
+                    [], "what is left")
+        home.complaint("snapshot", "night", "--last", "soon", status=2)
     p.end()
 
 
