@@ -379,4 +379,41 @@ def a_file_without_a_licence_is_found():
     check("./src/ring/planted.c: no SPDX" in text, text)
 
 
+@test
+def a_fuzz_target_that_is_named_is_the_only_one_built():
+    """By stand-ins for what it calls: which programs are asked of ninja."""
+    scratch = pathlib.Path(os.environ["SONDE_TEST_SCRATCH"]) / "fuzz"
+    build = scratch / "with-replay"
+    (build / "fuzz").mkdir(parents=True)
+    (build / "build.ninja").touch()
+    program = build / "fuzz/fuzz_desc"
+    for path, text in ((program, ""), (scratch / "ninja",
+                       f'echo "$@" >>{scratch}/asked')):
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+    env = {**os.environ, "BUILD": str(scratch),
+           "PATH": f"{scratch}:{os.environ['PATH']}"}
+    run = subprocess.run([ROOT / "fuzz/run", "-r", "desc"], env=env, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    check("1 passed, 0 failed" in run.stdout, run.stdout)
+    made = [line for line in (scratch / "asked").read_text().splitlines()
+            if " -t " not in line]
+    check_equal([line.split()[-1] for line in made], ["fuzz/fuzz_desc"], made)
+
+
+@test
+def a_cache_of_guests_that_is_linked_to_stays_as_it_was():
+    sys.path.insert(0, str(ROOT / "tests/vm"))
+    from guest import replace_bytes  # noqa: E402
+    scratch = pathlib.Path(os.environ["SONDE_TEST_SCRATCH"])
+    ours, theirs = scratch / "initrd.gz", scratch / "other.gz"
+    ours.write_bytes(b"one")
+    os.link(ours, theirs)
+    replace_bytes(ours, b"two")
+    check_equal((ours.read_bytes(), theirs.read_bytes()), (b"two", b"one"),
+                "after")
+    check_equal(sorted(p.name for p in scratch.glob("initrd.gz*")),
+                ["initrd.gz"], "left behind")
+
+
 main()

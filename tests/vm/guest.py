@@ -354,7 +354,15 @@ def pack_initrd(kernel, cache):
         if data is not None:
             archive += cpio_entry(f"modules/{order:02}.ko", program, data)
     archive += cpio_entry("TRAILER!!!", 0)
-    kernel.initrd.write_bytes(gzip.compress(archive, 1))
+    replace_bytes(kernel.initrd, gzip.compress(archive, 1))
+
+
+def replace_bytes(path, data):
+    """A new file under that name: one of a cache that was copied by hard links is
+    another cache's, too."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    partial.write_bytes(data)
+    partial.replace(path)
 
 
 def die_with_parent():
