@@ -852,7 +852,13 @@ def attaching_twice_is_refused_and_harms_nothing():
     p = Plain()
     a = attach(p.pid)
     text = refusal("-p", str(p.pid), "--malloc")
-    check("another server" in text and str(p.pid) in text, text)
+    match = re.search(r"process (\d+) has probes of another server, "
+                      r"process (\d+) \((.+)\); end that first", text)
+    check(match and int(match[1]) == p.pid, text)
+    with open(f"/proc/{match[2]}/comm") as comm:
+        check_equal(comm.read().strip(), match[3], "its name")
+    with open(f"/proc/{match[2]}/cmdline") as words:
+        check(str(a.dir) in words.read(), f"{match[2]} isn't the first")
     p.do("all", 5)
     a.end()
     check_equal(counts(a.dir)["malloc:realloc_begin"], 15, "of the first")

@@ -458,6 +458,31 @@ static struct sonde_process *new_process(pid_t pid, bool is_held)
 	return process;
 }
 
+/* Whose probes it has: who holds the servant that is at work. */
+static void tell_other(const struct sonde_process *process,
+		       struct sonde_process_error *error)
+{
+	char name[SONDE_COMM_SIZE];
+	pid_t servant;
+	pid_t other = 0;
+
+	if (!sonde_procfs_child(process->pid, SONDE_SERVANT_COMM, &servant))
+		other = sonde_procfs_pidfd_holder(servant);
+	if (!other) {
+		sonde_process_error_set(error,
+					"process %d has probes of another "
+					"server, whose process can't be seen "
+					"from here; end that first",
+					(int)process->pid);
+		return;
+	}
+	sonde_process_name(other, name);
+	sonde_process_error_set(error,
+				"process %d has probes of another server, "
+				"process %d (%s); end that first",
+				(int)process->pid, (int)other, name);
+}
+
 static int open_to_look(pid_t pid, bool is_held,
 			struct sonde_process_error *error,
 			struct sonde_process **ret_process)
@@ -478,10 +503,7 @@ static int open_to_look(pid_t pid, bool is_held,
 	if (rc == 0 && !process->is_held)
 		rc = await_other_servant(process, false);
 	if (rc == -EBUSY)
-		sonde_process_error_set(error,
-					"process %d has probes of another "
-					"server; end that first",
-					(int)pid);
+		tell_other(process, error);
 	if (rc != 0) {
 		sonde_process_close(process);
 		return rc;

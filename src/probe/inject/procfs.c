@@ -17,6 +17,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "sys/proc.h"
+#include "sys/textfile.h"
 
 pid_t sonde_procfs_tracer(pid_t pid)
 {
@@ -234,6 +235,50 @@ int sonde_procfs_child(pid_t parent, const char *name, pid_t *ret_child)
 	}
 	free(children);
 	return rc;
+}
+
+/* ---- who has it open ---- */
+
+/* One descriptor, of those that `dir`, an fdinfo, tells of. */
+static bool procfs_is_pidfd_of(DIR *dir, int32_t fd, pid_t pid)
+{
+	char name[16];
+	char text[512];
+	const char *at;
+	uint64_t its = 0;
+
+	(void)snprintf(name, sizeof(name), "%d", fd);
+	if (sonde_textfile_read_at(dirfd(dir), name, text, sizeof(text)) <= 0)
+		return false;
+	at = sonde_proc_find(text, "Pid");
+	return sonde_proc_numbers(at, 10, &its) && its == (uint64_t)pid;
+}
+
+static bool procfs_holds_pidfd(pid_t holder, pid_t pid)
+{
+	DIR *dir = sonde_proc_dir(holder, "fdinfo");
+	bool holds = false;
+	int32_t fd;
+
+	while (dir && !holds && (fd = sonde_proc_next(dir)) >= 0)
+		holds = procfs_is_pidfd_of(dir, fd, pid);
+	if (dir)
+		(void)closedir(dir); /* only read from */
+	return holds;
+}
+
+pid_t sonde_procfs_pidfd_holder(pid_t pid)
+{
+	DIR *proc = opendir("/proc");
+	pid_t found = 0;
+	pid_t next;
+
+	while (proc && !found && (next = sonde_proc_next(proc)) >= 0)
+		if (next != getpid() && procfs_holds_pidfd(next, pid))
+			found = next;
+	if (proc)
+		(void)closedir(proc); /* only read from */
+	return found;
 }
 
 /* ---- PID namespaces ---- */

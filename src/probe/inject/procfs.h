@@ -40,6 +40,10 @@ int sonde_procfs_children(pid_t parent, pid_t **ret_pids, size_t *ret_nr);
 /* A child of this name; -ENOENT. */
 int sonde_procfs_child(pid_t parent, const char *name, pid_t *ret_child);
 
+/* Another process than ours that has a pidfd of `pid`, as far as one may look; 0:
+ * none is seen. Reads what all processes have open. */
+pid_t sonde_procfs_pidfd_holder(pid_t pid);
+
 /* The process whose id in the PID namespace of `pid` is `inner`. */
 int sonde_procfs_outer_pid(pid_t pid, pid_t inner, pid_t *ret_pid);
 
