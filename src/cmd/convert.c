@@ -566,8 +566,14 @@ static int choose_input(int nr, char **words, struct conversion *conversion)
 		return join(conversion->from, newest, "") ? -1 : EXIT_FAILED;
 	if (nr == 1)
 		return join(conversion->from, words[0], "") ? -1 : EXIT_FAILED;
-	sonde_complain("convert: %s; try: sonde convert TRACE",
-		       nr ? "one trace at a time" : "which trace?");
+	if (nr)
+		sonde_complain(
+			"convert: one trace at a time, and the new one's name "
+			"behind -o; try: sonde convert %s -o %s",
+			words[0], words[1]);
+	else
+		sonde_complain(
+			"convert: which trace?; try: sonde convert TRACE");
 	return SONDE_EXIT_USAGE;
 }
 

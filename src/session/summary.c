@@ -277,8 +277,14 @@ static void print_nothing(const struct sonde_summary *summary,
 			  const struct sonde_summary_style *style, FILE *out)
 {
 	if (summary->nr_processes && !summary->nr_event_types)
-		(void)fprintf(out, "sonde: no event was selected; see what "
-				   "there is with: sonde list PROGRAM\n");
+		(void)fputs(
+			style->hooks ?
+				"sonde: no event: nothing was called of what "
+				"--log, --malloc, --locks, --io or "
+				"--functions record\n" :
+				"sonde: no event was selected; see what there "
+				"is with: sonde list PROGRAM\n",
+			out);
 	if (summary->nr_processes || summary->nr_refused ||
 	    summary->nr_missed || style->has_kernel || style->is_explained)
 		return;

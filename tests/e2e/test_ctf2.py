@@ -236,7 +236,7 @@ def what_cannot_be_converted_is_told():
     (broken / "metadata").write_bytes(b"\x1e{\"type\":\"preamble\"}\n")
     for words, status, told in (
             ([], 2, "which trace"),
-            ([trace, trace], 2, "one trace at a time"),
+            ([trace, "new"], 2, f"try: sonde convert {trace} -o new"),
             (["--ctf", "3", trace], 2, "use 1.8 or 2"),
             (["--frob", trace], 2, "--frob"),
             (["."], 2, "with -o"),

@@ -84,6 +84,25 @@ def without_it_nothing_is_an_event_and_of_what_runs_it_is_refused():
 
 
 @test
+def a_program_that_logs_nothing_is_not_said_to_have_no_tracepoints():
+    done = record("true", options=("--log",))
+    check_equal(done.status, 0, done.err)
+    check("nothing was called of what --log" in done.err, done.err)
+    check("sonde list" not in done.err, done.err)
+
+
+@test
+def a_trace_without_events_has_no_field_to_be_wrong_about():
+    trace = record("true", options=("--log",)).trace().dir
+    for words in (["report", "latency", "--begin", "priority == 3", "--end",
+                   "priority == 4"], ["print", "-f", "priority == 3"]):
+        done = run(SONDE, *words, trace)
+        check_equal(done.returncode, 0, done.stderr)
+        check("the trace has no events" in done.stderr, done.stderr)
+        check("no event has a field" not in done.stderr, done.stderr)
+
+
+@test
 def python_logs_by_it():
     done = record("/usr/bin/python3", "-c",
                   "import syslog; syslog.syslog(syslog.LOG_ALERT, 'by é')",

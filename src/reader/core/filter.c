@@ -559,8 +559,17 @@ static void advise_of_internal(struct sonde_filter *filter,
 				*slip.words ? "" : "'", SONDE_HINT_INTERNAL);
 }
 
+/* Events besides internal ones, whether they occur or not. */
+static bool filter_has_events(const struct sonde_trace *trace)
+{
+	for (size_t i = 0; i < trace->nr_classes; i++)
+		if (!trace->classes[i]->info.internal)
+			return true;
+	return false;
+}
+
 /* A name or a label that nothing has is a mistake: says so, rather than find
- * nothing. */
+ * nothing. A trace without events has no names to be mistaken about. */
 static int filter_check_words(struct sonde_filter *filter,
 			      const struct sonde_expr *expr,
 			      struct sonde_expr_error *error)
@@ -577,10 +586,13 @@ static int filter_check_words(struct sonde_filter *filter,
 		advise_of_internal(filter, check);
 	if (!err)
 		err = try_classes(filter, check, true);
-	while (!err && filter->trace->nr_classes &&
-	       sonde_bind_check_next(check, &at, &slip))
-		if (!is_own_event(slip.name)) /* check_events() warns of it */
-			err = filter_complain(filter, &slip, error);
+	if (!filter_has_events(filter->trace))
+		(void)snprintf(filter->advice, sizeof(filter->advice),
+			       "the trace has no events");
+	else
+		while (!err && sonde_bind_check_next(check, &at, &slip))
+			if (!is_own_event(slip.name)) /* check_events() warns */
+				err = filter_complain(filter, &slip, error);
 	sonde_bind_check_free(check);
 	return err;
 }
