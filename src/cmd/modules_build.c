@@ -8,17 +8,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "ctf/place.h"
+#include "sys/proc_start.h"
 
 #define LOG_LINES 12
 
@@ -243,31 +242,20 @@ static bool choose_folder(struct build *build)
 /* ---- building ---- */
 
 /* Runs it; its exit status, or -errno. */
-static int run(const struct build *build, char *const *argv)
+static int run(const struct build *build, const char *const *argv)
 {
-	posix_spawn_file_actions_t actions;
+	int log = open(build->log,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		       0644);
+	const int fds[3] = { -1, log, log };
 	pid_t pid;
-	int status;
-	int rc = posix_spawn_file_actions_init(&actions);
+	int rc;
 
-	if (rc)
-		return -rc;
-	rc = posix_spawn_file_actions_addopen(
-		&actions, STDOUT_FILENO, build->log,
-		O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
-	if (!rc)
-		rc = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO,
-						      STDERR_FILENO);
-	if (!rc)
-		rc = posix_spawn(&pid, "/bin/sh", &actions, NULL, argv,
-				 environ);
-	(void)posix_spawn_file_actions_destroy(&actions); /* can't fail */
-	if (rc)
-		return -rc;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	if (log < 0)
+		return -errno;
+	rc = sonde_proc_start_plain("/bin/sh", argv, environ, fds, &pid);
+	(void)close(log); /* nothing was written by it */
+	return rc ? rc : sonde_proc_wait(pid);
 }
 
 /* The log's end, on standard error. */
@@ -292,8 +280,8 @@ static void show_log(const char *path)
 static int make_module(struct build *build)
 {
 	char script[PATH_MAX];
-	char *argv[] = { (char[]){ "sh" }, script, build->headers,
-			 build->folder, NULL };
+	const char *const argv[] = { "sh", script, build->headers,
+				     build->folder, NULL };
 	int rc;
 
 	if (!join(script, build->sources, "tools/build_modules"))

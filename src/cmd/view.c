@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "cmd/read_watch.h"
 #include "cmd/session.h"
 #include "cmd/view_rows.h"
+#include "sys/proc_start.h"
 #include "view/http/server.h"
 #include "view/tsp/query.h"
 #include "view/tsp/service.h"
@@ -65,21 +65,12 @@ static const struct sonde_option options[] = {
 static void open_browser(const char *url)
 {
 	const char *const words[] = { "xdg-open", url, NULL };
-	posix_spawnattr_t attributes;
-	sigset_t none;
 	pid_t pid;
 
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables */
-	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
-		return;
-	(void)sigemptyset(&none);
-	if (posix_spawnattr_init(&attributes))
-		return;
-	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	(void)posix_spawnattr_setsigmask(&attributes, &none);
-	(void)posix_spawnp(&pid, words[0], NULL, &attributes,
-			   (char *const *)(const void *)words, environ);
-	(void)posix_spawnattr_destroy(&attributes);
+	if (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"))
+		(void)sonde_proc_start_plain(words[0], words, environ, NULL,
+					     &pid);
 }
 
 static int serve_pages(const struct sonde_view_config *config, bool browser,

@@ -9,18 +9,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/unconst.h"
 #include "session/named.h"
 #include "session/protocol.h"
 #include "session/rules.h"
+#include "sys/proc_start.h"
 
 #define WORDS_MAX 512
 
@@ -57,50 +55,29 @@ static void read_complaint(int fd, char *to, size_t size)
 	to[strcspn(to, "\n")] = '\0';
 }
 
-static int spawn(const char *const *argv, int error_fd, pid_t *ret_pid)
-{
-	posix_spawn_file_actions_t actions;
-	int rc = posix_spawn_file_actions_init(&actions);
-
-	if (rc)
-		return -rc;
-	rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO,
-					      "/dev/null", 0, 0);
-	if (!rc)
-		rc = posix_spawn_file_actions_adddup2(&actions, error_fd,
-						      STDOUT_FILENO);
-	if (!rc)
-		rc = posix_spawn_file_actions_adddup2(&actions, error_fd,
-						      STDERR_FILENO);
-	if (!rc)
-		rc = posix_spawnp(ret_pid, argv[0], &actions, NULL,
-				  sonde_unconst(argv), environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return -rc;
-}
-
 /* Its exit status, or -errno if it can't be run. */
 static int run_sonde(const char *const *argv, char *words, size_t size)
 {
-	int status = 0;
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int ends[2];
 	pid_t pid;
 	int rc;
 
 	*words = '\0';
-	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
-	rc = spawn(argv, ends[1], &pid);
-	(void)close(ends[1]); /* nothing was written */
-	if (!rc)
-		read_complaint(ends[0], words, size);
-	(void)close(ends[0]);
-	if (rc)
-		return rc;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+	if (null < 0 || pipe2(ends, O_CLOEXEC)) {
+		rc = -errno;
+	} else {
+		rc = sonde_proc_start_plain(
+			argv[0], argv, environ,
+			(const int[]){ null, ends[1], ends[1] }, &pid);
+		(void)close(ends[1]); /* nothing was written */
+		if (!rc)
+			read_complaint(ends[0], words, size);
+		(void)close(ends[0]);
+	}
+	if (null >= 0)
+		(void)close(null);
+	return rc ? rc : sonde_proc_wait(pid);
 }
 
 int sonde_control_start(const char *name, const char *const *options,

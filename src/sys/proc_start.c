@@ -2,8 +2,10 @@
 /* proc_start.c - a process that gets nothing of ours by accident (proc_start.h). */
 #include "sys/proc_start.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/wait.h>
 
 #include "base/unconst.h"
 
@@ -20,7 +22,9 @@ int sonde_proc_start_plain(const char *path, const char *const *words,
 	if (rc)
 		return -rc;
 	for (int i = 0; fds && !rc && i < 3; i++)
-		rc = posix_spawn_file_actions_adddup2(&actions, fds[i], i);
+		if (fds[i] >= 0)
+			rc = posix_spawn_file_actions_adddup2(&actions, fds[i],
+							      i);
 	(void)sigfillset(&all);
 	(void)sigemptyset(&none);
 	if (!rc)
@@ -30,10 +34,20 @@ int sonde_proc_start_plain(const char *path, const char *const *words,
 		(void)posix_spawnattr_setsigmask(&how, &none);
 		(void)posix_spawnattr_setflags(
 			&how, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-		rc = posix_spawn(ret_pid, path, &actions, &how,
-				 sonde_unconst(words), environment);
+		rc = posix_spawnp(ret_pid, path, &actions, &how,
+				  sonde_unconst(words), environment);
 		(void)posix_spawnattr_destroy(&how);
 	}
 	(void)posix_spawn_file_actions_destroy(&actions);
 	return -rc;
+}
+
+int sonde_proc_wait(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
