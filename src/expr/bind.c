@@ -186,7 +186,9 @@ static void try_label(struct label *label, const struct sonde_expr_scope *scope)
 		 sonde_label_find(source.labels, source.nr_labels, text->text,
 				  text->length, 0, &found))
 		label->fits = true;
-	label->lacks |= source.labels != NULL;
+	if (!source.labels)
+		return;
+	label->lacks = true;
 	for (size_t i = 0; i < source.nr_labels && !label->fits; i++)
 		sonde_nearest_try(&label->nearest, source.labels[i].name);
 }

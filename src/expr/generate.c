@@ -364,8 +364,8 @@ static void test_is(const struct generator *to, uint32_t x, uint64_t number,
 	const struct sonde_expr_source *source = meaning_at(to, x)->source;
 	struct place place;
 
-	if (source && source->how == SONDE_EXPR_MEMORY &&
-	    node_at(to, x)->kind == SONDE_NODE_NAME) {
+	if (node_at(to, x)->kind == SONDE_NODE_NAME &&
+	    !meaning_at(to, x)->constant && source->how == SONDE_EXPR_MEMORY) {
 		sonde_code_jump(to->code,
 				(struct sonde_expr_op){
 					.code = codes[source->bytes],

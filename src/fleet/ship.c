@@ -939,7 +939,7 @@ int sonde_ship_account(const struct sonde_ship_config *config, const char *path,
 	struct sonde_trace *trace;
 	int err = sonde_ship_new(config, &ship);
 
-	if (err)
+	if (!ship)
 		return err;
 	err = ship_open(ship, path, &trace);
 	if (!err) {

@@ -245,7 +245,7 @@ bool sonde_program_names(const char *path, const char *symbol)
 	if (length <= SONDE_PROGRAM_SYMBOL_MAX &&
 	    program_read_head(&look) == SONDE_PROGRAM_FINE) {
 		/* The string before it ends with a NUL, too. */
-		(void)strcpy(wanted + 1, symbol);
+		memcpy(wanted + 1, symbol, length + 1);
 		dynamic = find(&look, PT_DYNAMIC);
 		if (dynamic)
 			program_read_dynamic(&look, dynamic);
