@@ -23,6 +23,7 @@
 struct sonde_journal_binding {
 	uint32_t op;    /* 0: of no interest */
 	uint32_t found; /* a bit for each field that the class has */
+	bool is_whole;  /* it has all of the form's */
 	struct sonde_field fields[SONDE_JOURNAL_WORDS];
 	struct sonde_field stack; /* without owner: it has none */
 	struct sonde_field since; /* likewise */
@@ -44,14 +45,19 @@ static void journal_bind(struct sonde_journal_binding *binding,
 			 const struct sonde_event_class *cls)
 {
 	binding->op = form->op;
+	binding->is_whole = true;
 	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++) {
 		const char *name = form->fields[i];
 		bool is_clock = name && *name == '@';
 		struct sonde_field *to =
 			is_clock ? &binding->since : &binding->fields[i];
 
-		if (name && !sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
-						     name + is_clock, to))
+		if (!name)
+			continue;
+		if (sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
+					    name + is_clock, to))
+			binding->is_whole = false;
+		else
 			binding->found |= is_clock ? 0 : 1u << i;
 	}
 	if (sonde_event_class_field(cls, SONDE_SCOPE_EVENT_CONTEXT, "stack",
@@ -101,6 +107,33 @@ static uint64_t word_of(const struct sonde_event *event,
 	return 0;
 }
 
+bool sonde_journal_has(const struct sonde_journal_binding *bindings, size_t cls)
+{
+	return bindings[cls].op && bindings[cls].is_whole;
+}
+
+static void journal_words(const struct sonde_journal_binding *binding,
+			  const struct sonde_event *event,
+			  uint64_t ret_words[SONDE_JOURNAL_WORDS])
+{
+	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++)
+		ret_words[i] = binding->found >> i & 1 ?
+				       word_of(event, &binding->fields[i]) :
+				       0;
+}
+
+uint32_t sonde_journal_words(const struct sonde_journal_binding *bindings,
+			     const struct sonde_event *event,
+			     uint64_t ret_words[SONDE_JOURNAL_WORDS])
+{
+	size_t cls = event->cls->info.index;
+
+	if (!sonde_journal_has(bindings, cls))
+		return 0;
+	journal_words(&bindings[cls], event, ret_words);
+	return bindings[cls].op;
+}
+
 bool sonde_journal_read(const struct sonde_journal_binding *bindings,
 			const struct sonde_event *event,
 			struct sonde_journal_entry *ret_entry)
@@ -118,10 +151,7 @@ bool sonde_journal_read(const struct sonde_journal_binding *bindings,
 		.pid = sonde_event_pid(event),
 		.op = binding->op,
 	};
-	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++)
-		if (binding->found >> i & 1)
-			ret_entry->words[i] =
-				word_of(event, &binding->fields[i]);
+	journal_words(binding, event, ret_entry->words);
 	if (binding->stack.owner)
 		ret_entry->stack = (uint32_t)word_of(event, &binding->stack);
 	if (binding->since.owner)

@@ -51,6 +51,13 @@ struct sonde_journal_binding;
 struct sonde_journal_binding *
 sonde_journal_bind(const struct sonde_trace *trace,
 		   const struct sonde_journal_form *forms, size_t nr_forms);
+/* Whether a class, by its index, has a form and all of its fields. */
+bool sonde_journal_has(const struct sonde_journal_binding *bindings,
+		       size_t cls);
+/* The words alone, of a class that has all of them: the op; 0: it hasn't. */
+uint32_t sonde_journal_words(const struct sonde_journal_binding *bindings,
+			     const struct sonde_event *event,
+			     uint64_t ret_words[SONDE_JOURNAL_WORDS]);
 /* The event's entry; false: its class has no form. */
 bool sonde_journal_read(const struct sonde_journal_binding *bindings,
 			const struct sonde_event *event,
