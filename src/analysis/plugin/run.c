@@ -352,20 +352,72 @@ static const struct sonde_map_ops plugin_map_ops =
 	SONDE_MAP_OPS(struct plugin_part, plugin_map_begin, plugin_map_event,
 		      plugin_map_merge, plugin_map_fini);
 
-int sonde_plugin_pass_run(struct sonde_plugin_pass *pass,
-			  const struct sonde_map_options *options,
-			  int64_t end_ns)
+/* An expression that is true of the events that are wanted; false: there are too many
+ * names, or one that can't be written so. */
+static bool write_wanted(const struct sonde_plugin_pass *pass, char *to,
+			 size_t size)
+{
+	size_t nr = sonde_trace_nr_event_classes(pass->trace);
+	size_t used = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct sonde_event_class_info info;
+		int length;
+
+		if (pass->first[i] == pass->first[i + 1])
+			continue;
+		sonde_event_class_get_info(
+			sonde_trace_event_class(pass->trace, i), &info);
+		length = snprintf(to + used, size - used, "%sevent == \"%s\"",
+				  used ? " || " : "", info.name);
+		if (info.internal || strpbrk(info.name, "\"\\\n") ||
+		    length < 0 || (size_t)length >= size - used)
+			return false;
+		used += (size_t)length;
+	}
+	return used > 0;
+}
+
+/* The filter is tried before events of several streams are put in order, which costs
+ * more than half of reading them. NULL: all are read. */
+static struct sonde_filter *make_wanted(const struct sonde_plugin_pass *pass)
+{
+	struct sonde_trace_error error = { .column = 0 };
+	struct sonde_filter *filter = NULL;
+	char text[2048];
+
+	if (!write_wanted(pass, text, sizeof(text)) ||
+	    sonde_filter_new(pass->trace, text, &error, &filter))
+		return NULL;
+	return filter;
+}
+
+static int read_for_hooks(const struct sonde_plugin_pass *pass,
+			  const struct sonde_map_options *options)
 {
 	struct sonde_map_options one = *options;
+	struct sonde_filter *wanted = NULL;
 	struct plugin_part whole;
-	int err = sort_plugin_hooks(pass);
+	int err;
 
 	one.threads = 1;
 	one.slice_bytes = UINT64_MAX;
 	one.unmerged = false;
+	if (!one.filter)
+		one.filter = wanted = make_wanted(pass);
+	err = sonde_map(pass->trace, &one, &plugin_map_ops, pass, &whole);
+	sonde_filter_free(wanted);
+	return err;
+}
+
+int sonde_plugin_pass_run(struct sonde_plugin_pass *pass,
+			  const struct sonde_map_options *options,
+			  int64_t end_ns)
+{
+	int err = sort_plugin_hooks(pass);
+
 	if (!err && pass->nr_hooks)
-		err = sonde_map(pass->trace, &one, &plugin_map_ops, pass,
-				&whole);
+		err = read_for_hooks(pass, options);
 	for (size_t i = 0; !err && i < pass->nr_runs; i++) {
 		struct sonde_plugin_run *run = pass->runs[i];
 
