@@ -293,6 +293,20 @@ bool sonde_plugin_counted(const struct sonde_plugin_run *run, int counter,
 	return true;
 }
 
+uint64_t sonde_plugin_epoch(const struct sonde_plugin_run *run)
+{
+	return run->lost.passed * 2 + run->in_loss;
+}
+
+int sonde_plugin_forget(struct sonde_plugin_run *run, int64_t time_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < run->nr_rows; i++)
+		err = sonde_plugin_leave(run, (int)i, time_ns);
+	return err;
+}
+
 int sonde_plugin_rows_end(struct sonde_plugin_run *run, int64_t end_ns)
 {
 	int err = 0;

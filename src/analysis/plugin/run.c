@@ -82,6 +82,10 @@ void sonde_plugin_pass_free(struct sonde_plugin_pass *pass)
 
 bool sonde_plugin_pass_wants(const struct sonde_plugin_pass *pass)
 {
+	for (size_t i = 0; i < pass->nr_runs; i++)
+		if (pass->runs[i]->is_begun && pass->runs[i]->rows &&
+		    pass->runs[i]->rows->end)
+			return true;
 	return pass->nr_hooks > 0;
 }
 

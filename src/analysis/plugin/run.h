@@ -13,8 +13,9 @@
  * Where events were lost that come from a source that a run has events from, its
  * rows end: those of other runs go on.
  *
- * Cost: an event of a class that nobody wants is a look into an array; of others, a
- * call, and before it the expression that is to be true.
+ * Cost: events of classes that nobody wants are left out before streams are merged,
+ * where that can be said; else one is a look into an array. Of others it is a call,
+ * and before it the expression that is to be true.
  */
 #ifndef ANALYSIS_PLUGIN_RUN_H
 #define ANALYSIS_PLUGIN_RUN_H
@@ -72,7 +73,7 @@ int sonde_plugin_pass_rows(struct sonde_plugin_pass *pass,
 int sonde_plugin_pass_report(struct sonde_plugin_pass *pass,
 			     const struct sonde_plugin_report *report,
 			     char *why, size_t size);
-/* Whether any event is wanted. */
+/* Whether any event is wanted, or told of at the end without any. */
 bool sonde_plugin_pass_wants(const struct sonde_plugin_pass *pass);
 
 /* Once. What rows are at `end_ns` ends there. 0 or a negative errno. */
@@ -97,6 +98,11 @@ int sonde_plugin_row_per(struct sonde_plugin_run *run, const char *name,
  * `is_signed`: of 64 bits with a sign, as -FIELD is of a field without one. */
 bool sonde_plugin_value(const struct sonde_filter *filter, bool is_signed,
 			const struct sonde_event *event, double *ret_value);
+
+/* Another number, if events of its were lost in between, or are being lost. */
+uint64_t sonde_plugin_epoch(const struct sonde_plugin_run *run);
+/* What all rows are isn't known from then on. 0 or a negative errno. */
+int sonde_plugin_forget(struct sonde_plugin_run *run, int64_t time_ns);
 
 /* A source's bit; from the 32nd on they have one. */
 uint32_t sonde_plugin_source(const struct sonde_trace *trace,

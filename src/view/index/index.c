@@ -259,13 +259,21 @@ static int load_kept(struct sonde_view_index *index)
 	return 0;
 }
 
+/* None, or that of what was lost alone, which needs no events. */
+static bool has_no_rows(const struct sonde_view_rows *rows)
+{
+	return !rows->nr ||
+	       (rows->nr == 1 && rows->rows[0].kind == SONDE_VIEW_ROW_COUNTER &&
+		!rows->rows[0].sources);
+}
+
 static void index_end(struct sonde_view_index *index, int err)
 {
 	(void)pthread_rwlock_wrlock(&index->lock);
 	find_holes(index);
 	index->progress.ready = true;
 	index->progress.done = 1;
-	if (!err && !index->build.rows.nr)
+	if (!err && has_no_rows(&index->build.rows))
 		(void)snprintf(index->progress.why, sizeof(index->progress.why),
 			       "%s",
 			       has_several_hosts(index->trace) ?
@@ -351,7 +359,7 @@ static void *index_thread(void *memory)
 	struct sonde_view_index *index = memory;
 	int err = 0;
 
-	if (index->rules)
+	if (!has_several_hosts(index->trace))
 		err = sonde_view_own_new(&index->build, index->trace,
 					 index->rules, index->unfit,
 					 sizeof(index->unfit), &index->own);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own.c - what rules and plug-ins tell of their rows, into the index (own.h).
+ * own.c - what rules, plug-ins and our own counters tell of their rows, into the index (own.h).
  *
  * Names of states are the build's: they are numbered once for each run.
  */
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/plugin/counters.h"
 #include "analysis/plugin/run.h"
 #include "view/index/declared.h"
 
@@ -119,25 +120,52 @@ static int begin_own_rows(struct sonde_view_own *own,
 	return err == -ENOMEM ? err : 0;
 }
 
+/* A trace without their events says nothing of that. */
+static int begin_counters(struct sonde_view_own *own)
+{
+	int err = 0;
+
+	for (size_t i = 0; err != -ENOMEM && i < sonde_plugin_nr_counters;
+	     i++) {
+		char why[256];
+
+		err = sonde_plugin_pass_rows(own->pass,
+					     sonde_plugin_counters[i],
+					     &own_sink, own, why, sizeof(why));
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+static int begin_rules(struct sonde_view_own *own,
+		       const struct sonde_view_rules *rules, char *unfit,
+		       size_t size)
+{
+	size_t nr = sonde_view_declare(rules, own->declared, own->rows);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < nr; i++)
+		err = begin_own_rows(own, &own->rows[i], unfit, size);
+	for (size_t i = 0; !err && i < rules->nr_plugins; i++)
+		err = begin_own_rows(own, rules->plugins[i], unfit, size);
+	return err;
+}
+
 int sonde_view_own_new(struct sonde_view_build *build,
 		       struct sonde_trace *trace,
 		       const struct sonde_view_rules *rules, char *unfit,
 		       size_t size, struct sonde_view_own **ret_own)
 {
 	struct sonde_view_own *own = calloc(1, sizeof(*own));
-	size_t nr = 0;
 	int err = own ? sonde_plugin_pass_new(trace, &own->pass) : -ENOMEM;
 
 	*ret_own = NULL;
 	*unfit = 0;
 	if (!err) {
 		own->build = build;
-		nr = sonde_view_declare(rules, own->declared, own->rows);
+		err = rules ? begin_rules(own, rules, unfit, size) : 0;
 	}
-	for (size_t i = 0; !err && i < nr; i++)
-		err = begin_own_rows(own, &own->rows[i], unfit, size);
-	for (size_t i = 0; !err && i < rules->nr_plugins; i++)
-		err = begin_own_rows(own, rules->plugins[i], unfit, size);
+	if (!err)
+		err = begin_counters(own);
 	if (err || !sonde_plugin_pass_wants(own->pass))
 		sonde_view_own_free(own);
 	else

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own.h - the rows that a user's rules make (rules.h), and those of his plug-ins, in
- * a pass of its own: both are rows of <sonde/plugin.h>, which analysis/plugin/run.h
+ * own.h - the rows that a user's rules make (rules.h), those of his plug-ins, and
+ * our counters (analysis/plugin/counters.h), in a pass of its own, if the trace has
+ * their events: all are rows of <sonde/plugin.h>, which analysis/plugin/run.h
  * plays. What a row is when events are lost where its events come from ends
  * there: whether it went on nobody knows.
  *
@@ -19,7 +20,7 @@
 
 struct sonde_view_own;
 
-/* NULL in *ret_own: no rule fits the trace. `unfit`: why the first doesn't that
+/* `rules` NULL: none. NULL in *ret_own: nothing fits the trace. `unfit`: why the first doesn't that
  * doesn't, or "". 0, -ENOMEM. */
 int sonde_view_own_new(struct sonde_view_build *build,
 		       struct sonde_trace *trace,
