@@ -35,6 +35,51 @@
 	.popsection
 	.endm
 
+	/*
+	 * rcx bytes from (rsi) to (rdi), which goes on behind them: no byte more is
+	 * read or written. What has less than `many` bytes goes through registers, the
+	 * last of them with some before them once more: the copying instruction has
+	 * a long way to its first byte. rax and r9: those of probes' hits have no
+	 * vector registers (probe/agent).
+	 */
+	.macro copy many
+	cmpl $\many, %ecx
+	jae 25f
+	cmpl $16, %ecx
+	jb 22f
+21:	movq (%rsi), %rax
+	movq 8(%rsi), %r9
+	movq %rax, (%rdi)
+	movq %r9, 8(%rdi)
+	addq $16, %rsi
+	addq $16, %rdi
+	subl $16, %ecx
+	cmpl $16, %ecx
+	jae 21b
+	movq -16(%rsi, %rcx), %rax
+	movq -8(%rsi, %rcx), %r9
+	movq %rax, -16(%rdi, %rcx)
+	movq %r9, -8(%rdi, %rcx)
+	jmp 24f
+22:	cmpl $8, %ecx
+	jb 23f
+	movq (%rsi), %rax
+	movq -8(%rsi, %rcx), %r9
+	movq %rax, (%rdi)
+	movq %r9, -8(%rdi, %rcx)
+	jmp 24f
+23:	cmpl $4, %ecx
+	jb 25f
+	movl (%rsi), %eax
+	movl -4(%rsi, %rcx), %r9d
+	movl %eax, (%rdi)
+	movl %r9d, -4(%rdi, %rcx)
+24:	addq %rcx, %rdi
+	jmp 26f
+25:	rep movsb
+26:
+	.endm
+
 /* enum sonde_writer_step sonde_rseq_commit(const struct sonde_commit *c) */
 	.globl sonde_rseq_commit
 	.hidden sonde_rseq_commit
@@ -77,7 +122,7 @@ sonde_rseq_commit:
 	addq $16, %rdx
 	testl $1, %eax
 	jnz 10f
-	rep movsb
+	copy 256
 	jmp 5b
 	/* a string: stop at a NUL that comes too early */
 10:	pxor %xmm1, %xmm1

@@ -88,15 +88,16 @@ static enum sonde_writer_step store(const struct sonde_commit *c,
 
 /* ---- headers ---- */
 
-static uint32_t put(unsigned char *dst, uint64_t value, uint32_t bytes)
+/* So that `bytes`, which is known where it is called, makes one store of it. */
+static inline __attribute__((always_inline)) uint32_t
+put(unsigned char *dst, uint64_t value, uint32_t bytes)
 {
-	for (uint32_t i = 0; i < bytes; i++) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-		dst[i] = (unsigned char)(value >> 8 * i);
-#else
-		dst[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
+	const unsigned char *from = (const unsigned char *)&value;
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+	from += sizeof(value) - bytes;
 #endif
-	}
+	__builtin_memcpy(dst, from, bytes);
 	return bytes;
 }
 

@@ -521,6 +521,33 @@ static void both_writers_make_the_same_bytes(void **state)
 	}
 }
 
+/* From where short ones are copied by themselves to where long ones are. */
+static void both_writers_copy_any_number_of_bytes(void **state)
+{
+	static unsigned char bytes[600];
+	unsigned seed = 4711;
+
+	(void)state;
+	for (uint32_t n = 1; n <= sizeof(bytes); n++) {
+		struct fixture cpu;
+		struct fixture lane;
+
+		for (uint32_t k = 0; k < n; k++)
+			bytes[k] = (unsigned char)rand_r(&seed);
+		setup(&cpu, SONDE_DISCARD, SONDE_LARGE, SONDE_SUBBUF_MIN, 2);
+		if (!cpu.rseq)
+			skip();
+		setup(&lane, SONDE_DISCARD, SONDE_LARGE, SONDE_SUBBUF_MIN, 2);
+		lane.rseq = NULL;
+		append(&lane, bytes, n, 0);
+		append(&cpu, bytes, n, 0);
+		assert_memory_equal(only_payload(&cpu, n), bytes, n);
+		assert_memory_equal(only_payload(&lane, n), bytes, n);
+		teardown(&lane);
+		teardown(&cpu);
+	}
+}
+
 struct job {
 	struct fixture *f;
 	struct sonde_self self;
@@ -693,6 +720,7 @@ int main(void)
 		cmocka_unit_test(every_size_up_to_the_limit_is_recorded),
 		cmocka_unit_test(sequence_numbers_wrap_unnoticed),
 		cmocka_unit_test(both_writers_make_the_same_bytes),
+		cmocka_unit_test(both_writers_copy_any_number_of_bytes),
 		cmocka_unit_test(threads_lose_nothing_uncounted),
 		cmocka_unit_test(what_is_broken_in_a_ring_is_found),
 		cmocka_unit_test(a_scribbled_ring_misleads_nobody),
