@@ -14,6 +14,8 @@
 
 #define SUBBUF_WANTED         (128u << 10)
 #define SUBBUF_LARGEST_CHOSEN (256u << 10)
+/* The event that opens one takes some ten times as long as others. */
+#define SUBBUF_LARGEST_REALTIME (1u << 20)
 
 /* Room for the control blocks in front of a slot's data. */
 #define CONTROL_RESERVE (2ull << 20)
@@ -27,11 +29,13 @@ static uint32_t choose_subbuf(const struct sonde_budget *budget,
 			      uint64_t ring_bytes)
 {
 	uint64_t size = ring_bytes / 8;
+	uint64_t most = budget->is_realtime ? SUBBUF_LARGEST_REALTIME :
+					      SUBBUF_LARGEST_CHOSEN;
 
 	if (budget->subbuf_bytes)
 		return budget->subbuf_bytes;
-	if (size > SUBBUF_LARGEST_CHOSEN)
-		size = SUBBUF_LARGEST_CHOSEN;
+	if (size > most)
+		size = most;
 	if (size < SUBBUF_WANTED)
 		size = SUBBUF_WANTED;
 	if (budget->subbuf_most && size > budget->subbuf_most)

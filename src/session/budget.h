@@ -20,7 +20,7 @@
  * Within a share all rings are alike, a power of two of sub-buffers of a power
  * of two of bytes. Sub-buffers hold 128 KiB at least where the ring can have
  * two of them, so that records of 64 KiB fit; larger rings have larger ones, up
- * to 256 KiB; small rings are cut in four. In overwrite mode two sub-buffers
+ * to 256 KiB (1 MiB for real time); small rings are cut in four. In overwrite mode two sub-buffers
  * are always out of the reader's reach, so a ring has four at least.
  *
  * Pure arithmetic; one thread at a time.
@@ -44,6 +44,7 @@ struct sonde_budget {
 	uint32_t subbuf_bytes; /* SONDE_TALLY: of a cell; 0: choose, */
 	uint32_t subbuf_most;  /* up to this; 0: as you like */
 	uint32_t stacks_depth; /* of call stacks, behind the rings; 0: none */
+	bool is_realtime;      /* few sub-buffers are better than many */
 	enum sonde_ring_mode mode;
 };
 

@@ -780,6 +780,7 @@ new_recorder(const struct sonde_recorder_config *config)
 		.nr_online = sonde_nr_online_cpus(),
 		.subbuf_bytes = subbuf_bytes(config->session),
 		.stacks_depth = sonde_session_program_stacks(config->session),
+		.is_realtime = config->session->is_realtime,
 		.mode = config->session->mode,
 	};
 	sonde_pace_init(&r->pace, config->session->read_timer_us * 1000ull);

@@ -46,8 +46,10 @@ static void try_memory(bool locks)
 	(void)fcntl(fd, F_OFD_SETLK, &lock);
 	bytes = mmap(NULL, SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)madvise(bytes, SPAN, MADV_DONTDUMP);
-	if (locks)
+	if (locks) {
 		(void)mlock(bytes, 1);
+		(void)munmap(NULL, 0);
+	}
 	(void)fstat(fd, &st);
 	(void)mremap(bytes, SPAN, (size_t)2 * SPAN, MREMAP_MAYMOVE);
 	(void)mmap(NULL, SPAN, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);

@@ -32,6 +32,13 @@
 #include "tracer/rendezvous.h"
 #include "tracer/self.h"
 
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+/* Of x86-64, and of AArch64 with pages of 4 KiB. Where they are larger, there are
+ * none. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
 /* Where the descriptor goes; lower if the limit on descriptors is. */
 static const int high_fds[] = { 1000, 240 };
 
@@ -57,12 +64,47 @@ static unsigned char *own_arena_map_file(int fd)
 	return arena;
 }
 
+static bool is_to_be_resident(const struct sonde_slot *slot)
+{
+	return slot->resident && slot->resident <= SONDE_RESIDENT_RINGS;
+}
+
+static bool rings_are_to_be_resident(void)
+{
+	const struct sonde_slot *slots =
+		(const void *)(sonde_arena + SONDE_SLOTS_OFF);
+
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++)
+		if (is_to_be_resident(&slots[i]))
+			return true;
+	return false;
+}
+
+/* Where the arena may move to, so that huge pages of the file can be huge pages
+ * of the mapping: room that is taken, a HUGE_PAGE longer than `size`; NULL. */
+static unsigned char *room_for_huge_pages(size_t size)
+{
+	unsigned char *room =
+		mmap(NULL, size + HUGE_PAGE, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *begin;
+
+	if (room == MAP_FAILED)
+		return NULL;
+	begin = room + (-(uintptr_t)room & (HUGE_PAGE - 1));
+	if (begin != room)
+		(void)munmap(room, (size_t)(begin - room));
+	(void)munmap(begin + size, (size_t)(room + HUGE_PAGE - begin));
+	return begin;
+}
+
 /*
  * The recorder has made the file longer: map the rings as well. Nobody has a
  * pointer into the arena yet, so it may move.
  */
 static bool own_arena_map_rings(int fd)
 {
+	void *room = NULL;
 	struct stat st;
 	void *arena;
 
@@ -70,8 +112,11 @@ static bool own_arena_map_rings(int fd)
 		return true;
 	if (fstat(fd, &st) || (uint64_t)st.st_size <= SONDE_META_SPAN)
 		return true;
+	if (rings_are_to_be_resident())
+		room = room_for_huge_pages((size_t)st.st_size);
 	arena = mremap(sonde_arena, SONDE_META_SPAN, (size_t)st.st_size,
-		       MREMAP_MAYMOVE);
+		       room ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE,
+		       room);
 	if (arena == MAP_FAILED)
 		return false;
 	sonde_arena = arena;
@@ -79,7 +124,9 @@ static bool own_arena_map_rings(int fd)
 	return true;
 }
 
-/* So that no event has to wait for a page. */
+/* So that no event has to wait for a page, nor for the tables of pages, which caches
+ * don't hold where a ring is large: of what is there the kernel makes huge pages, if
+ * it has any (6.1 and later). */
 static void own_arena_touch(struct sonde_slot *slot)
 {
 	unsigned char *rings = sonde_arena + slot->ctl_off;
@@ -89,11 +136,15 @@ static void own_arena_touch(struct sonde_slot *slot)
 	uint32_t became = SONDE_RESIDENT_REFUSED;
 
 	if (!madvise(sonde_arena, SONDE_META_SPAN, MADV_POPULATE_WRITE) &&
-	    !madvise(rings, size, MADV_POPULATE_WRITE))
+	    !madvise(rings, size, MADV_POPULATE_WRITE)) {
+		(void)madvise(rings, size, MADV_COLLAPSE);
+		/* Those that were in the middle of it. */
+		(void)madvise(rings, size, MADV_POPULATE_WRITE);
 		became = mlock(sonde_arena, SONDE_META_SPAN) ||
 					 mlock(rings, size) ?
 				 SONDE_RESIDENT_THERE :
 				 SONDE_RESIDENT_LOCKED;
+	}
 	slot->resident |= became << SONDE_RESIDENT_SHIFT;
 }
 
@@ -103,8 +154,7 @@ static void own_arena_be_resident(void)
 	struct sonde_slot *slots = (void *)(sonde_arena + SONDE_SLOTS_OFF);
 
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++)
-		if (slots[i].resident &&
-		    slots[i].resident <= SONDE_RESIDENT_RINGS)
+		if (is_to_be_resident(&slots[i]))
 			own_arena_touch(&slots[i]);
 }
 

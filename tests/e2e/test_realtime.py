@@ -54,6 +54,27 @@ static void print_locked(void)
 	fclose(status);
 }
 
+/* What of the arena are huge pages. */
+static void print_huge(void)
+{
+	FILE *maps = fopen("/proc/self/smaps", "r");
+	char line[512];
+	int is_arena = 0;
+	unsigned long end;
+	long kib;
+	long huge = 0;
+
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%*lx-%lx ", &end) == 1)
+			is_arena = !!strstr(line, "memfd:sonde-arena");
+		else if (is_arena &&
+			 sscanf(line, "ShmemPmdMapped: %ld", &kib) == 1)
+			huge += kib;
+	}
+	fclose(maps);
+	printf("huge %ld\n", huge);
+}
+
 int main(int argc, char **argv)
 {
 	long nr = atol(argv[1]);
@@ -74,12 +95,14 @@ int main(int argc, char **argv)
 	write(2, "end\n", 4);
 	printf("first %ld others %ld\n", between - before, after - between);
 	print_locked();
+	print_huge();
 	return 0;
 }
 """
 # Some 16 bytes each with the record's header: several sub-buffers of a ring.
-EVENTS = 400000
+EVENTS = int(os.environ.get("SONDE_REALTIME_EVENTS", 400000))
 CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23
+HUGE, MADV_COLLAPSE = 2 << 20, 25
 PR_CAPBSET_DROP = 24
 _program = []
 
@@ -127,6 +150,38 @@ def no_event_has_to_wait_for_a_page():
     if lockable():
         check(locked > 1024, f"{done.out} {done.err}")
         check("--realtime" not in done.err, done.err)
+
+
+def has_huge_pages():
+    """Whether the kernel makes one of a memory file's pages."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int,
+                          ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    file = os.memfd_create("pages")
+    os.ftruncate(file, 2 * HUGE)
+    os.pwrite(file, b"x", HUGE)
+    room = libc.mmap(None, 4 * HUGE, 0, 0x22, -1, 0)  # private, anonymous
+    begin = -(-room // HUGE) * HUGE
+    # Shared, and there.
+    check_equal(libc.mmap(begin, 2 * HUGE, 3, 0x11, file, 0), begin,
+                "where it was put")
+    return not libc.madvise(ctypes.c_void_p(begin + HUGE),
+                            ctypes.c_size_t(HUGE), MADV_COLLAPSE)
+
+
+@test
+def the_rings_are_huge_pages_where_there_are_any():
+    skip_if_sanitized("its shadow memory decides where things lie")
+    if not has_huge_pages():
+        raise Skip("the kernel makes no huge pages of a memory file")
+    huge = {}
+    for options in ((), ("--realtime",)):
+        done = record(program(), 1000, last_cpu(), options=options)
+        check_equal(done.status, 0, done.err)
+        huge[options] = int(re.search(r"huge (\d+)", done.out)[1])
+    check_equal(huge.pop(()), 0, "without --realtime")
+    check(huge["--realtime",] >= 8192, f"{huge} KiB")
 
 
 @test

@@ -65,6 +65,22 @@ static void the_default_budget_takes_records_of_64_kib(void **state)
 	assert_int_equal(budget.used_bytes, 32 << 20);
 }
 
+static void a_session_for_real_time_has_fewer_subbufs(void **state)
+{
+	struct sonde_budget budget = budget_of(64 << 20, 2);
+	struct sonde_budget many_cpus = budget_of(64 << 20, 16);
+	struct sonde_geometry g;
+
+	(void)state;
+	budget.is_realtime = many_cpus.is_realtime = true;
+	assert_int_equal(sonde_budget_take(&budget, false, &g), 0);
+	assert_int_equal(g.subbuf_size, 1 << 20);
+	assert_int_equal(g.nr_subbufs, 16);
+	assert_int_equal(sonde_budget_take(&many_cpus, false, &g), 0);
+	assert_int_equal(g.subbuf_size, 256 << 10);
+	assert_int_equal(g.nr_subbufs, 8);
+}
+
 static void small_budgets_get_small_subbufs(void **state)
 {
 	struct sonde_budget budget = budget_of(256 << 10, 2);
@@ -184,6 +200,7 @@ int main(void)
 		cmocka_unit_test(
 			every_share_keeps_within_the_layout_and_the_budget),
 		cmocka_unit_test(the_default_budget_takes_records_of_64_kib),
+		cmocka_unit_test(a_session_for_real_time_has_fewer_subbufs),
 		cmocka_unit_test(small_budgets_get_small_subbufs),
 		cmocka_unit_test(twenty_processes_share_the_default_budget),
 		cmocka_unit_test(what_is_given_back_can_be_taken_again),
