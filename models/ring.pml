@@ -31,8 +31,10 @@
  *	here			there
  *	fast			emit_x86_64.S: word_armed .. word_done
  *	plan			try_once()
- *	do_switch		sonde_writer_switch(): open and switch
- *	do_context, gate	sonde_writer_context(): context_*
+ *	do_switch		sonde_writer_switch(): open and switch, of a
+ *				record that an empty sub-buffer takes
+ *	do_context		sonde_writer_context()
+ *	gate			open_gate(): gate_end, gate_key
  *	commit			sonde_rseq_commit: commit_armed .. commit_done;
  *				sonde_lane_commit: lane_copied, lane_committed
  *	next_lane		sonde_writer_lock(): lane_locked
@@ -233,6 +235,12 @@ short hole[RINGS];		/* seq from which memory is given back; 0: none */
 #define CHECK_LIMIT assert(dst_seq < most[r])
 #endif
 
+/* Before anything of the next sub-buffer is stored. */
+#define CHECK_NEXT \
+	CHECK_LIMIT; \
+	CHECK_HOLE(dst_seq); \
+	assert(!w[r] || dst_seq == SEQ(w[r]) + 1)
+
 #ifdef BUG_NO_CONTEXT
 #define MY_KEY KEY(0, t)
 #elif defined(BUG_TIMELESS_KEY)
@@ -329,8 +337,11 @@ proctype emitter(byte me; byte tid; bit handler)
 	byte used, events, losses;
 	byte what;		/* see below */
 	bit lane, t, no_room, true_loss;
+	bit is_done;		/* its event is committed */
 
-	/* what the step that is being committed is */
+	/* what the step that is being committed is; a switch has the head in two
+	 * parts, a context record and the event */
+#define HEADS 2
 #define SWITCH 0
 #define CONTEXT_ 1
 #define RECORD 2
@@ -385,6 +396,10 @@ fast:
 #endif
 plan:
 		atomic {
+			if
+			:: is_done -> goto event_done
+			:: else -> skip
+			fi;
 			if
 			:: !lane && GIVE_UP -> goto lanes
 			:: else -> PLAN_COUNTED
@@ -447,8 +462,8 @@ do_switch:
 			what = SWITCH;
 			dst_seq = old_seq + 1;
 			dst_off = 0;
-			parts = 2;
-			next = W(dst_seq, 0, 0)
+			parts = HEADS + 1 + EV;
+			next = W(dst_seq, 1 + EV, 1)
 		};
 
 commit:
@@ -487,10 +502,17 @@ commit:
 			IN_SEQUENCE(
 				if
 				:: i == 0 ->
-					CHECK_LIMIT;
-					CHECK_HOLE(dst_seq);
-					assert(!w[r] || dst_seq == SEQ(w[r]) + 1);
+					CHECK_NEXT;
 					head_seq[HEAD(r, dst_seq)] = dst_seq
+				:: i == HEADS ->
+					CHECK_NEXT;
+					cell[AT(r, dst_seq, 0)] =
+						CELL(CONTEXT(tid, t), dst_seq)
+				:: i > HEADS ->
+					CHECK_NEXT;
+					cell[AT(r, dst_seq, i - HEADS)] =
+						CELL(EVENT(me * EVENTS + n,
+						     i - HEADS - 1), dst_seq)
 				:: else ->
 					head_events[HEAD(r, dst_seq)] = events;
 					head_discarded[HEAD(r, dst_seq)] =
@@ -513,24 +535,27 @@ commit:
 		IN_SEQUENCE(
 			w[r] = PUBLISHED(next);
 			if
-			:: what == SWITCH -> context_seq[r] = -1
-			:: what == CONTEXT_ ->
+			:: what != RECORD ->
 				context_tid[r] = tid;
 				context_time[r] = t;
 				context_seq[r] = SEQ(next)
 			:: else ->
 				assert(context_tid[r] == tid &&
 				       context_time[r] == t &&
-				       context_seq[r] == SEQ(next));
+				       context_seq[r] == SEQ(next))
+			fi;
+			if
+			:: what != CONTEXT_ ->
 				recorded[r]++;
 				recorded_set = recorded_set |
-					       (1 << (me * EVENTS + n))
+					       (1 << (me * EVENTS + n));
+				is_done = 1
+			:: else -> skip
 			fi;
 			CHECK;
 			i = 0);
 		if
 		:: what == RECORD -> LATE_COUNT; goto event_done
-		:: what == SWITCH -> goto plan
 		:: else -> skip
 		fi;
 
@@ -586,6 +611,7 @@ progress:
 		     cur[cpu[me]] = NOBODY;
 		     n++;
 		     p = 0;
+		     is_done = 0;
 		     tries = 0;
 		     plans = 0;
 		     if

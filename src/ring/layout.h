@@ -80,7 +80,7 @@
  *     records in time order, and stay as they are until the ring has come
  *     round. So do the bytes below `prev_used` of the sub-buffer before.
  *  2. What lies beyond the offset is dirty: up to the end of the sub-buffer,
- *     and the head of the next one.
+ *     and of the next one the head and its first two records.
  *  3. key != 0 implies: `end` belongs to the sub-buffer in w, in the mapping
  *     whose number is in key's bits 54..63; the last context record of the
  *     stream names the thread in its bits 32..53; and that record, or one

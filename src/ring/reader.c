@@ -238,7 +238,7 @@ int sonde_ring_seal(struct sonde_ring_reader *reader, unsigned char *data,
 
 /*
  * What was read makes no sense. In overwrite mode the writer may have come
- * round since w was read: then it is not the ring's fault. It dirties the head
+ * round since w was read: then it is not the ring's fault. It dirties the begin
  * of the sub-buffer after the one in w, hence the margin.
  */
 static int contradiction(const struct sonde_ring_reader *reader, uint64_t seq)
@@ -334,7 +334,7 @@ void sonde_ring_advance(struct sonde_ring_reader *reader,
 }
 
 /*
- * The writer dirties at most the sub-buffer in w and the head of the next one
+ * The writer dirties at most the sub-buffer in w and the begin of the next one
  * before it moves w on, so what is two sub-buffers from its front is safe.
  */
 bool sonde_ring_verify(const struct sonde_ring_reader *reader,

@@ -14,6 +14,12 @@
 #define PLANS  64
 #define ROUNDS 8
 
+/* Bytes of a context record, and of what is before an event's payload. */
+#define CONTEXT_MAX (SONDE_HEAD_LARGE_FULL + 8)
+#define HEADER_MAX                                   \
+	(SONDE_HEAD_LARGE_FULL + SONDE_STACK_BYTES + \
+	 SONDE_CONTEXTS * SONDE_CONTEXT_BYTES)
+
 /*
  * Where a step applies, and what was so when it was planned. commit.rseq is
  * null in a lane, whose lock we hold; commit.expect is the ring's commit word.
@@ -149,7 +155,7 @@ static uint32_t contexts_size(const struct sonde_append *a)
 
 /* ---- the slow path's steps ---- */
 
-/* One that writes no event: it closes the gate. */
+/* One that ends a context record's time: it closes the gate. */
 static struct sonde_commit own_step(const struct step *s,
 				    const struct sonde_part *part)
 {
@@ -162,87 +168,6 @@ static struct sonde_commit own_step(const struct step *s,
 		.nr_parts = 1,
 		.gate = &s->ring->key,
 	};
-}
-
-/*
- * Close the current sub-buffer, if there is one, and open the next: its head
- * tells the reader where the one before ended.
- */
-SONDE_COLD static enum sonde_writer_step
-sonde_writer_switch(const struct sonde_append *a, const struct step *s)
-{
-	struct sonde_ring *ring = s->ring;
-	struct sonde_subbuf head = {
-		.ts_begin = s->ts,
-		.discarded = sonde_load_relaxed(&ring->discarded_full) +
-			     sonde_load_relaxed(&ring->discarded_size),
-	};
-	struct sonde_part part = { &head, sizeof(head), 0 };
-	struct sonde_commit c = own_step(s, &part);
-	enum sonde_writer_step rc;
-
-	if (c.expect) {
-		const struct sonde_subbuf *old = (const void *)writer_subbuf(
-			a, s, sonde_w_seq(c.expect));
-
-		head.seq = old->seq + 1;
-		head.events = old->events + sonde_w_count(c.expect);
-		head.prev_used = s->offset;
-	}
-	/* Pairs with sonde_store_release in sonde_ring_release: the reader has
-	 * copied what we are about to overwrite. */
-	if (a->slot->mode == SONDE_DISCARD &&
-	    head.seq >= sonde_load_acquire(&ring->limit)) {
-		/* a stale plan says nothing about the ring as it is */
-		if (sonde_load_relaxed(&ring->w) != c.expect)
-			return SONDE_STEP_RETRY;
-		sonde_add_relaxed(&ring->discarded_full, 1);
-		return SONDE_STEP_LOST;
-	}
-	SONDE_TESTPOINT(switch_planned);
-	/* Pairs with sonde_fence_acquire in sonde_ring_verify: whoever sees a
-	 * byte of the next sub-buffer sees a w that is one before it. */
-	sonde_fence_release();
-	c.next = sonde_w_make(SONDE_SUBBUF_HEAD, a->slot->subbuf_size, head.seq,
-			      0);
-	c.dst = writer_subbuf(a, s, head.seq);
-	rc = commit(&c);
-	SONDE_TESTPOINT(switch_committed);
-	return rc ? rc : SONDE_STEP_RETRY;
-}
-
-/*
- * Say whose records follow and at what time, in full, then open the gate.
- */
-SONDE_COLD static enum sonde_writer_step
-sonde_writer_context(struct sonde_append *a, const struct step *s, uint64_t key)
-{
-	unsigned char record[SONDE_HEAD_LARGE_FULL + 8];
-	uint32_t n = full_header(a, record, SONDE_CONTEXT_ID, s->ts);
-	struct sonde_part part = { record, 0, 0 };
-	struct sonde_commit c = own_step(s, &part);
-	unsigned char *base = writer_subbuf(a, s, sonde_w_seq(c.expect));
-	enum sonde_writer_step rc;
-
-	n += put(record + n, a->self->tid, 4);
-	n += put(record + n, a->self->pid, 4);
-	part.size = n;
-	if (s->offset + n >= capacity(a))
-		return sonde_writer_switch(a, s);
-	c.next = c.expect + ((uint64_t)n << SONDE_W_REST_SHIFT);
-	c.dst = base + s->offset;
-	rc = commit(&c);
-	SONDE_TESTPOINT(context_committed);
-	c.expect = c.next;
-	if (!rc)
-		rc = store(&c, &s->ring->end,
-			   (uint64_t)(uintptr_t)(base + capacity(a)));
-	SONDE_TESTPOINT(context_end);
-	if (!rc)
-		rc = store(&c, &s->ring->key, key);
-	SONDE_TESTPOINT(context_gate);
-	a->named = !rc;
-	return rc ? rc : SONDE_STEP_RETRY;
 }
 
 /* A string of the payload got shorter: measure them all again. */
@@ -268,7 +193,135 @@ SONDE_COLD static void measure(struct sonde_append *a)
 /* The largest record that an empty sub-buffer takes after its context. */
 static uint64_t largest(const struct sonde_append *a)
 {
-	return capacity(a) - SONDE_SUBBUF_HEAD - SONDE_HEAD_LARGE_FULL - 8 - 1;
+	return capacity(a) - SONDE_SUBBUF_HEAD - CONTEXT_MAX - 1;
+}
+
+/* Says whose records follow and at what time, in full. */
+static uint32_t context_record(const struct sonde_append *a,
+			       const struct step *s, unsigned char *dst)
+{
+	uint32_t n = full_header(a, dst, SONDE_CONTEXT_ID, s->ts);
+
+	n += put(dst + n, a->self->tid, 4);
+	return n + put(dst + n, a->self->pid, 4);
+}
+
+/* For the thread's next records in the sub-buffer, if w is still where the step
+ * left it, which closed the gate and ended with a context record of this time. */
+SONDE_COLD static enum sonde_writer_step open_gate(const struct sonde_append *a,
+						   const struct step *s,
+						   struct sonde_commit *c,
+						   uint64_t key)
+{
+	const unsigned char *base = writer_subbuf(a, s, sonde_w_seq(c->next));
+	enum sonde_writer_step rc;
+
+	c->expect = c->next;
+	rc = store(c, &s->ring->end, (uint64_t)(uintptr_t)(base + capacity(a)));
+	SONDE_TESTPOINT(gate_end);
+	if (!rc)
+		rc = store(c, &s->ring->key, key);
+	SONDE_TESTPOINT(gate_key);
+	return rc;
+}
+
+/* The head of the sub-buffer behind the one in w: it tells the reader where that
+ * one ended. */
+static struct sonde_subbuf head_of_next(const struct sonde_append *a,
+					const struct step *s)
+{
+	uint64_t w = s->commit.expect;
+	struct sonde_subbuf head = {
+		.ts_begin = s->ts,
+		.discarded = sonde_load_relaxed(&s->ring->discarded_full) +
+			     sonde_load_relaxed(&s->ring->discarded_size),
+	};
+
+	if (w) {
+		const struct sonde_subbuf *old =
+			(const void *)writer_subbuf(a, s, sonde_w_seq(w));
+
+		head.seq = old->seq + 1;
+		head.events = old->events + sonde_w_count(w);
+		head.prev_used = s->offset;
+	}
+	return head;
+}
+
+/* What is before the payload of the first event of a sub-buffer. */
+struct opening {
+	struct sonde_subbuf head;
+	unsigned char records[CONTEXT_MAX + HEADER_MAX];
+};
+
+/*
+ * Close the current sub-buffer, if there is one, and open the next, with the
+ * context record and the event: where that is too large for any sub-buffer,
+ * without it, and the next plan says so.
+ */
+SONDE_COLD static enum sonde_writer_step
+sonde_writer_switch(struct sonde_append *a, const struct step *s, uint64_t key)
+{
+	struct opening opening = { .head = head_of_next(a, s) };
+	struct sonde_commit c = own_step(s, a->parts);
+	uint32_t n = context_record(a, s, opening.records);
+	uint32_t own = event_header(a, opening.records + n, s->ts);
+	enum sonde_writer_step rc;
+	bool fits;
+
+	own += contexts(a, opening.records + n + own);
+	fits = own + a->size <= largest(a);
+	/* Pairs with sonde_store_release in sonde_ring_release: the reader has
+	 * copied what we are about to overwrite. */
+	if (a->slot->mode == SONDE_DISCARD &&
+	    opening.head.seq >= sonde_load_acquire(&s->ring->limit)) {
+		/* a stale plan says nothing about the ring as it is */
+		if (sonde_load_relaxed(&s->ring->w) != c.expect)
+			return SONDE_STEP_RETRY;
+		sonde_add_relaxed(&s->ring->discarded_full, 1);
+		return SONDE_STEP_LOST;
+	}
+	n += (uint32_t)sizeof(opening.head) + (fits ? own : 0);
+	a->parts[0] = (struct sonde_part){ &opening, n, 0 };
+	c.nr_parts = fits ? a->nr_parts : 1;
+	SONDE_TESTPOINT(switch_planned);
+	/* Pairs with sonde_fence_acquire in sonde_ring_verify: whoever sees a
+	 * byte of the next sub-buffer sees a w that is one before it. */
+	sonde_fence_release();
+	c.next = sonde_w_make(n + (fits ? (uint32_t)a->size : 0),
+			      a->slot->subbuf_size, opening.head.seq, fits);
+	c.dst = writer_subbuf(a, s, opening.head.seq);
+	rc = commit(&c);
+	SONDE_TESTPOINT(switch_committed);
+	if (rc == SONDE_STEP_CHANGED)
+		measure(a);
+	if (rc)
+		return SONDE_STEP_RETRY;
+	a->named = !open_gate(a, s, &c, key);
+	return fits ? SONDE_STEP_DONE : SONDE_STEP_RETRY;
+}
+
+/*
+ * Another thread's records follow, or it is too long since the last full time.
+ */
+SONDE_COLD static enum sonde_writer_step
+sonde_writer_context(struct sonde_append *a, const struct step *s, uint64_t key)
+{
+	unsigned char record[CONTEXT_MAX];
+	struct sonde_part part = { record, context_record(a, s, record), 0 };
+	struct sonde_commit c = own_step(s, &part);
+	enum sonde_writer_step rc;
+
+	if (s->offset + part.size >= capacity(a))
+		return sonde_writer_switch(a, s, key);
+	c.next = c.expect + ((uint64_t)part.size << SONDE_W_REST_SHIFT);
+	c.dst = writer_subbuf(a, s, sonde_w_seq(c.expect)) + s->offset;
+	rc = commit(&c);
+	SONDE_TESTPOINT(context_committed);
+	if (!rc)
+		rc = open_gate(a, s, &c, key);
+	a->named = !rc;
+	return rc ? rc : SONDE_STEP_RETRY;
 }
 
 /*
@@ -279,7 +332,7 @@ static bool is_full(const struct sonde_append *a, const struct step *s)
 {
 	uint64_t w = s->commit.expect;
 	uint64_t size = a->size + contexts_size(a);
-	uint64_t most = SONDE_HEAD_LARGE_FULL + 8 + SONDE_HEAD_LARGE + size;
+	uint64_t most = CONTEXT_MAX + SONDE_HEAD_LARGE + size;
 	const struct sonde_subbuf *head;
 
 	if (a->slot->mode != SONDE_DISCARD || !w ||
@@ -308,8 +361,7 @@ static bool is_late(const struct sonde_append *a, const struct step *s,
 /* One plan and one step. DONE and LOST end it. */
 static enum sonde_writer_step try_once(struct sonde_append *a, struct step *s)
 {
-	unsigned char header[SONDE_HEAD_LARGE_FULL + SONDE_STACK_BYTES +
-			     SONDE_CONTEXTS * SONDE_CONTEXT_BYTES];
+	unsigned char header[HEADER_MAX];
 	struct sonde_commit *c = &s->commit;
 	enum sonde_writer_step rc;
 	uint64_t total;
@@ -325,10 +377,10 @@ static enum sonde_writer_step try_once(struct sonde_append *a, struct step *s)
 	 * nobody was in between, so position order is time order. */
 	sonde_barrier();
 	s->ts = a->clock();
-	if (!c->expect)
-		return sonde_writer_switch(a, s);
-	s->offset = sonde_w_offset(c->expect, a->slot->subbuf_size);
 	key = a->self->key | (uint32_t)(s->ts >> SONDE_COMPACT_TIME_BITS);
+	if (!c->expect)
+		return sonde_writer_switch(a, s, key);
+	s->offset = sonde_w_offset(c->expect, a->slot->subbuf_size);
 	gate = sonde_load_relaxed(&s->ring->key);
 	if (gate != key && !is_late(a, s, gate ^ key))
 		return sonde_writer_context(a, s, key);
@@ -343,7 +395,7 @@ static enum sonde_writer_step try_once(struct sonde_append *a, struct step *s)
 		return SONDE_STEP_LOST;
 	}
 	if (s->offset + total >= capacity(a))
-		return sonde_writer_switch(a, s);
+		return sonde_writer_switch(a, s, key);
 	SONDE_TESTPOINT(record_planned);
 	c->next = c->expect + (total << SONDE_W_REST_SHIFT) + 1;
 	c->dst = writer_subbuf(a, s, sonde_w_seq(c->expect)) + s->offset;

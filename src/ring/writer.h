@@ -24,10 +24,12 @@
  *
  * Steps of the slow path, each possibly followed by somebody else's:
  *
- *	open	w: 0 -> start of sub-buffer 0
- *	switch	key := 0; head of the next sub-buffer; w -> its start
+ *	open	as switch, from w = 0 to sub-buffer 0
+ *	switch	key := 0; the next sub-buffer's head, a context record and the
+ *		record; w moves behind them and counts one event
  *	context	key := 0; context record; w moves past it
- *	gate	end := ..., then key := ... if w is still where context left it
+ *	gate	end := ..., then key := ... if w is still where switch or context
+ *		left it
  *	record	header and payload; w moves past it and counts one event
  *
  * key is the gate of the fast path (emit_x86_64.S), which checks nothing but

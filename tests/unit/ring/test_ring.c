@@ -444,6 +444,29 @@ static void every_size_up_to_the_limit_is_recorded(void **state)
 	teardown(&f);
 }
 
+/* Whatever the ring is like when it comes: not opened, open, full. */
+static void a_record_too_large_leaves_a_ring_to_others(void **state)
+{
+	static const unsigned char payload[2 * SONDE_SUBBUF_MIN] = { 4 };
+	struct sonde_ring_totals sum;
+	struct fixture f;
+	uint64_t nr = 0;
+
+	(void)state;
+	setup(&f, SONDE_DISCARD, SONDE_COMPACT, SONDE_SUBBUF_MIN, 4);
+	for (uint32_t i = 0; i < 3 * SONDE_SUBBUF_MIN / 8; i++) {
+		append(&f, payload, sizeof(payload), 0);
+		append(&f, payload, 4, 0);
+		nr++;
+	}
+	sum = totals(&f);
+	assert_int_equal(sum.discarded_size, nr);
+	assert_int_equal(sum.committed, nr);
+	assert_int_equal(walk(&f, size_is_first), nr);
+	check_rings(&f);
+	teardown(&f);
+}
+
 static void sequence_numbers_wrap_unnoticed(void **state)
 {
 	struct fixture f;
@@ -718,6 +741,7 @@ int main(void)
 		cmocka_unit_test(what_was_written_before_a_seal_is_never_read),
 		cmocka_unit_test(what_follows_a_parting_can_be_read_alone),
 		cmocka_unit_test(every_size_up_to_the_limit_is_recorded),
+		cmocka_unit_test(a_record_too_large_leaves_a_ring_to_others),
 		cmocka_unit_test(sequence_numbers_wrap_unnoticed),
 		cmocka_unit_test(both_writers_make_the_same_bytes),
 		cmocka_unit_test(both_writers_copy_any_number_of_bytes),
