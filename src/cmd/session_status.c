@@ -134,6 +134,7 @@ enum trigger_column {
 	TRIGGER_HAPPENED,
 	TRIGGER_DONE,
 	TRIGGER_FAILED,
+	TRIGGER_HELD_BACK,
 };
 
 static const struct sonde_column trigger_columns[] = {
@@ -143,6 +144,7 @@ static const struct sonde_column trigger_columns[] = {
 	[TRIGGER_HAPPENED] = { "happened", "HAPPENED", SONDE_CELL_COUNT },
 	[TRIGGER_DONE] = { "done", "DONE", SONDE_CELL_COUNT },
 	[TRIGGER_FAILED] = { "failed", "FAILED", SONDE_CELL_COUNT },
+	[TRIGGER_HELD_BACK] = { "held_back", "HELD BACK", SONDE_CELL_COUNT },
 };
 
 static void add_trigger_row(struct sonde_table *table,
@@ -152,7 +154,7 @@ static void add_trigger_row(struct sonde_table *table,
 	sonde_table_row(table);
 	status_put_text(table, TRIGGER_SESSION, document, "name");
 	for (enum trigger_column column = TRIGGER_WHEN;
-	     column <= TRIGGER_FAILED; column++) {
+	     column <= TRIGGER_HELD_BACK; column++) {
 		char path[40];
 
 		(void)snprintf(path, sizeof(path), "triggers.%zu.%s", i,

@@ -1177,8 +1177,9 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "of a session by name: when an event of a program happens ('GLOB if "
 	  "CONDITION': such a one; 'BEGIN..END by KEY > TIME': what takes too "
 	  "long), events are lost (loss), a ring is 'full > N%', or a signal "
-	  "ends a process (signal), do what --do says behind it; may be given "
-	  "several times" },
+	  "ends a process (signal), do what --do says behind it: once in a "
+	  "second, and 100 times, at most; 'sonde status' counts what was held "
+	  "back; may be given several times" },
 	{ "do", 0, "ACTION", "snapshot rotate stop notify", BY(apply_do),
 	  "snapshot (default), rotate, stop, notify (those who sonde wait), "
 	  "'run COMMAND', or snapshot@HOSTS: of the sessions of this name on "

@@ -120,6 +120,7 @@ static void put_triggers(const struct sonde_recorder *r,
 		sonde_json_put_unsigned(json, "done",
 					fate->acted - fate->failed);
 		sonde_json_put_unsigned(json, "failed", fate->failed);
+		sonde_json_put_unsigned(json, "held_back", fate->held_back);
 		if (fate->answers)
 			sonde_json_put_text(json, "answers", fate->answers);
 		sonde_json_close(json, '}');

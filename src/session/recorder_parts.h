@@ -275,8 +275,9 @@ struct sonde_recorder_fate {
 	uint64_t happened;
 	uint64_t acted;
 	uint64_t failed;
-	uint64_t last_ns; /* it acted last; 0: never */
-	pid_t command;    /* that runs; or 0 */
+	uint64_t held_back; /* what happened too soon after, or too often */
+	uint64_t last_ns;   /* it acted last; 0: never */
+	pid_t command;      /* that runs; or 0 */
 	/* SONDE_DO_ASK: what it says on standard error, while it runs; and where
 	 * the machines' answers are. */
 	int words_fd;

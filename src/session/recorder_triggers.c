@@ -242,8 +242,12 @@ static void fire(struct sonde_recorder *r, uint32_t i,
 
 	fate->happened += fired->nr;
 	/* Before it has a name, nobody can know of it. */
-	if (!r->named || r->finishing || r->is_ending || is_held_back(r, fate))
+	if (!r->named || r->finishing || r->is_ending)
 		return;
+	if (is_held_back(r, fate)) {
+		fate->held_back += fired->nr;
+		return;
+	}
 	*fired->directory = '\0';
 	*fired->answers = '\0';
 	fired->action = sonde_session_action_name(fate->trigger->action);
@@ -656,6 +660,25 @@ static void note_uncounted(struct sonde_recorder *r)
 				   (unsigned long long)r->triggers->nr_missed);
 }
 
+static void note_fate(struct sonde_recorder *r,
+		      const struct sonde_recorder_fate *fate)
+{
+	char more[120] = "";
+
+	if (fate->held_back)
+		(void)snprintf(
+			more, sizeof(more),
+			"; %llu held back: once a second and %u times is "
+			"the most",
+			(unsigned long long)fate->held_back, TIMES_MAX);
+	sonde_summary_note(
+		&r->summary, "%.60s happened %llu time%s: %s done %llu%s",
+		fate->trigger->when, (unsigned long long)fate->happened,
+		fate->happened == 1 ? "" : "s",
+		sonde_session_action_name(fate->trigger->action),
+		(unsigned long long)(fate->acted - fate->failed), more);
+}
+
 void sonde_recorder_tell_triggers(struct sonde_recorder *r)
 {
 	const struct sonde_session_config *config = r->config->session;
@@ -676,15 +699,6 @@ void sonde_recorder_tell_triggers(struct sonde_recorder *r)
 				"see %s",
 				fate->trigger->hosts, fate->answers);
 		if (fate->happened)
-			sonde_summary_note(
-				&r->summary,
-				"%.60s happened %llu time%s: %s done %llu",
-				fate->trigger->when,
-				(unsigned long long)fate->happened,
-				fate->happened == 1 ? "" : "s",
-				sonde_session_action_name(
-					fate->trigger->action),
-				(unsigned long long)(fate->acted -
-						     fate->failed));
+			note_fate(r, fate);
 	}
 }

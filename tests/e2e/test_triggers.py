@@ -57,7 +57,8 @@ def a_program_asks_for_a_snapshot():
                     "the event")
         check_equal(trigger(home, "night"),
                     {"when": "sonde_snapshot:*", "do": "snapshot",
-                     "happened": 1, "done": 1, "failed": 0}, "counted")
+                     "happened": 1, "done": 1, "failed": 0,
+                     "held_back": 0}, "counted")
         summary = home.json("stop", "night")["summary"]
         check(any("happened 1 time" in n for n in summary["notes"]),
               str(summary["notes"]))
@@ -177,7 +178,10 @@ def a_condition_is_asked_of_each_event():
         # Within one second it is done once.
         check_equal(ended["triggers"],
                     [{"when": when, "do": "notify", "happened": 2, "done": 1,
-                      "failed": 0}], "triggers")
+                      "failed": 0, "held_back": 1}], "triggers")
+        check(any("1 held back: once a second" in n
+                  for n in ended["summary"]["notes"]), str(ended["summary"]))
+        check("HELD BACK" in home.ok("status", "day").stdout, "status")
         check_equal(ended["events"]["recorded"], 100, "recorded")
         check_equal([n for n in ended["summary"]["notes"] if "when" in n], [],
                     "notes")
@@ -414,7 +418,7 @@ def what_takes_too_long_is_told():
         check_equal([t["happened"] for t in ended["triggers"]], [2, 0, 1],
                     "happened")
         table = home.ok("status", "day").stdout
-        check(any(line.split()[-3:] == ["2", "1", "0"] and short in line
+        check(any(line.split()[-4:] == ["2", "1", "0", "1"] and short in line
                   for line in table.splitlines()), table)
     p.end()
 
