@@ -22,6 +22,7 @@
 #include "source/condition.h"
 #include "source/described.h"
 #include "source/payloads.h"
+#include "source/sample/code.h"
 
 /* What every kernel since 3.8 calls its first PID namespace. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
@@ -115,6 +116,7 @@ static int open_one(const struct sonde_source_ops *ops,
 	int rc;
 
 	ours.stacks = set->stacks;
+	ours.code = set->code;
 	ours.is_taken = set->nr ? is_taken : NULL; /* first: none is */
 	ours.ctx = set;
 	ours.only_best = only_best;
@@ -306,6 +308,16 @@ static bool has_returns(const struct sonde_source_config *config)
 	return false;
 }
 
+/* What call stacks are kept in, and unwound by; once. 0 or -ENOMEM. */
+static int provide_stacks(struct sonde_sources *set)
+{
+	if (!set->stacks)
+		set->stacks = sonde_callstacks_store_new();
+	if (!set->code)
+		set->code = sonde_perf_code_new();
+	return set->stacks && set->code ? 0 : -ENOMEM;
+}
+
 /* Nothing else has call stacks, so nothing else is tried. */
 static int open_with_stacks(const struct sonde_source_config *config,
 			    enum sonde_source_choice choice,
@@ -330,8 +342,7 @@ static int open_with_stacks(const struct sonde_source_config *config,
 			"--stack: %%return has no call stacks; "
 			"the function itself has, without "
 			"%%return");
-	set->stacks = sonde_callstacks_store_new();
-	if (!set->stacks)
+	if (provide_stacks(set))
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	rc = open_one(&sonde_source_bpf, config, false, set, error);
 	return is_lack(rc) ?
@@ -353,9 +364,7 @@ int sonde_sources_sample(const struct sonde_source_config *config,
 			 struct sonde_sources *set,
 			 struct sonde_source_error *error)
 {
-	if (!set->stacks)
-		set->stacks = sonde_callstacks_store_new();
-	if (!set->stacks)
+	if (provide_stacks(set))
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	return open_one(&sonde_source_samples, config, false, set, error);
 }
@@ -530,7 +539,9 @@ void sonde_sources_close(struct sonde_sources *set)
 		source->ops->close(source);
 	}
 	sonde_callstacks_store_free(set->stacks);
+	sonde_perf_code_free(set->code);
 	set->stacks = NULL;
+	set->code = NULL;
 	set->name[0] = '\0';
 }
 

@@ -26,6 +26,7 @@ enum sonde_source_choice {
 struct sonde_sources {
 	uint32_t nr;
 	struct sonde_callstacks_store *stacks; /* of all of them; or NULL */
+	struct sonde_perf_code *code; /* with them, what unwinds them */
 	struct sonde_source *sources[SONDE_SOURCES_MAX];
 	char note[SONDE_SOURCE_TEXT]; /* what could not be had, or "" */
 	char name[40];                /* "bpf,tracefs" */

@@ -76,6 +76,7 @@ enum sonde_source_scope {
 };
 
 struct sonde_callstacks_store; /* source/callstacks.h */
+struct sonde_perf_code;        /* source/sample/code.h */
 struct sonde_marks_taken;      /* source/marks/table.h */
 
 /* Marks that programs write to a source's door. */
@@ -118,6 +119,9 @@ struct sonde_source_config {
 	 * choose.c's; NULL: none. "bpf" alone can have them. */
 	uint32_t stack_frames;
 	struct sonde_callstacks_store *stacks;
+	/* With them, what unwinds them; the samples' source tells it what processes
+	 * map. */
+	struct sonde_perf_code *code;
 	/* Marks are taken; borrowed until close. NULL: there is no door. */
 	const struct sonde_source_marks *marks;
 	/* Events another source delivers already; by the kernel's names. NULL:

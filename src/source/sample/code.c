@@ -3,7 +3,10 @@
  * code.c - mappings of processes, and walks by them (code.h).
  *
  * Ranges of a process are ordered and don't overlap: a new one cuts those that it
- * hides, or replaces them.
+ * hides, or replaces them. What is hidden, and what a process had before it executed
+ * another program, is kept with the time until when it was there, oldest first: a
+ * stack may be of an earlier time than the last record. A search goes there only
+ * if what is there now came later than the stack.
  */
 #include "source/sample/code.h"
 
@@ -17,36 +20,105 @@
 #include "sys/proc.h"
 #include "sys/textfile.h"
 
+#define CODE_OLD_MAX 1024u /* ranges of a process that are no more */
+
 struct code_range {
 	uint64_t begin, end;
 	uint64_t origin; /* where the image begins */
+	uint64_t since;  /* 0: nobody told when */
 	uint32_t image;  /* 0: it has no rules */
+};
+
+struct code_old {
+	struct code_range range;
+	uint64_t until;
 };
 
 struct code_process {
 	struct sonde_key key;
-	bool is_known; /* else what it has mapped wasn't looked for */
+	uint64_t since; /* from when on what it has mapped is known */
+	bool is_known;  /* else that wasn't looked for */
+	bool is_looked; /* nobody has told: it may be another program by now */
+	bool is_ended;
+	uint32_t round; /* of the last look */
 	uint32_t nr, room;
+	uint32_t nr_old, room_old;
 	struct code_range *ranges;
+	struct code_old *old;
+	uint64_t reserved; /* base/hash.h */
 };
 
 _Static_assert(sizeof(struct code_process) % 16 == 0, "base/hash.h");
 
-int sonde_perf_code_init(struct sonde_perf_code *code)
+struct sonde_perf_code *sonde_perf_code_new(void)
 {
+	struct sonde_perf_code *code = calloc(1, sizeof(*code));
+
+	if (!code)
+		return NULL;
 	sonde_hash_init(&code->processes, sizeof(struct code_process),
 			SONDE_PERF_PROCESSES_MAX);
-	return sonde_perf_images_init(&code->images);
+	if (!sonde_perf_images_init(&code->images))
+		return code;
+	sonde_perf_code_free(code);
+	return NULL;
 }
 
-void sonde_perf_code_fini(struct sonde_perf_code *code)
+static void code_free(struct code_process *process)
+{
+	free(process->ranges);
+	free(process->old);
+}
+
+void sonde_perf_code_free(struct sonde_perf_code *code)
 {
 	struct code_process *process = NULL;
 
+	if (!code)
+		return;
 	while ((process = sonde_hash_next(&code->processes, process)))
-		free(process->ranges);
+		code_free(process);
 	sonde_hash_fini(&code->processes);
 	sonde_perf_images_fini(&code->images);
+	free(code);
+}
+
+/* ---- ranges that are no more ---- */
+
+/* Without memory it is forgotten, and so is the older half of many. */
+static void old_add(struct code_process *process,
+		    const struct code_range *range, uint64_t until)
+{
+	const uint32_t half = CODE_OLD_MAX / 2;
+
+	if (process->nr_old == CODE_OLD_MAX) {
+		memmove(process->old, &process->old[half],
+			(CODE_OLD_MAX - half) * sizeof(*process->old));
+		process->nr_old -= half;
+	}
+	if (SONDE_GROW(process->old, process->nr_old, process->room_old))
+		return;
+	process->old[process->nr_old++] = (struct code_old){ *range, until };
+}
+
+static void old_add_all(struct code_process *process, uint64_t until)
+{
+	for (uint32_t i = 0; i < process->nr; i++)
+		old_add(process, &process->ranges[i], until);
+	process->nr = 0;
+}
+
+static const struct code_range *old_find(const struct code_process *process,
+					 uint64_t address, uint64_t at)
+{
+	for (uint32_t i = process->nr_old; i > 0; i--) {
+		const struct code_old *old = &process->old[i - 1];
+
+		if (address >= old->range.begin && address < old->range.end &&
+		    old->range.since <= at && at < old->until)
+			return &old->range;
+	}
+	return NULL;
 }
 
 /* ---- processes ---- */
@@ -69,15 +141,40 @@ static void code_drop(struct sonde_perf_code *code, int32_t pid)
 {
 	struct code_process *process = code_find(code, pid);
 
-	if (!process)
+	/* Its number may be another's by now. */
+	if (!process || !process->is_ended)
 		return;
-	free(process->ranges);
+	code_free(process);
 	sonde_hash_remove(&code->processes, process);
+}
+
+/* It is kept for a while: stacks of it may be yet to come. */
+static void code_end(struct sonde_perf_code *code, int32_t pid)
+{
+	uint32_t i = code->nr_ended++ % SONDE_PERF_ENDED_MAX;
+	struct code_process *process = code_find(code, pid);
+
+	if (code->nr_ended > SONDE_PERF_ENDED_MAX)
+		code_drop(code, code->ended[i]);
+	code->ended[i] = pid;
+	if (process)
+		process->is_ended = true;
+}
+
+/* From now on all is known of it, or nothing. */
+static void code_begin(struct code_process *process, uint64_t at, bool is_known)
+{
+	old_add_all(process, at);
+	if (!process->is_known)
+		process->since = at;
+	process->is_known = is_known;
+	process->is_looked = false;
+	process->is_ended = false;
 }
 
 /* What the child has is what its parent has; of one that isn't known nothing is. */
 static void code_fork(struct sonde_perf_code *code, int32_t pid,
-		      int32_t parent_pid)
+		      int32_t parent_pid, uint64_t at)
 {
 	struct code_process *child = code_put(code, pid);
 	const struct code_process *parent = code_find(code, parent_pid);
@@ -85,12 +182,8 @@ static void code_fork(struct sonde_perf_code *code, int32_t pid,
 
 	if (!child)
 		return;
-	child->is_known = false;
-	child->nr = 0;
-	if (!parent || !parent->is_known)
-		return;
-	child->is_known = true;
-	if (!parent->nr)
+	code_begin(child, at, parent && parent->is_known);
+	if (!child->is_known || !parent->nr)
 		return;
 	ranges = reallocarray(child->ranges, parent->room, sizeof(*ranges));
 	child->is_known = ranges;
@@ -100,16 +193,15 @@ static void code_fork(struct sonde_perf_code *code, int32_t pid,
 	child->ranges = ranges;
 	child->room = parent->room;
 	child->nr = parent->nr;
+	child->is_looked = parent->is_looked;
 }
 
-static void code_exec(struct sonde_perf_code *code, int32_t pid)
+static void code_exec(struct sonde_perf_code *code, int32_t pid, uint64_t at)
 {
 	struct code_process *process = code_put(code, pid);
 
-	if (!process)
-		return;
-	process->is_known = true;
-	process->nr = 0;
+	if (process)
+		code_begin(process, at, true);
 }
 
 /* ---- ranges ---- */
@@ -146,7 +238,7 @@ static void ranges_remove(struct code_process *process, uint32_t i)
 
 /* Nothing is at those addresses any more. 0 or -ENOMEM. */
 static int ranges_clear(struct code_process *process, uint64_t begin,
-			uint64_t end)
+			uint64_t end, uint64_t at)
 {
 	uint32_t i = ranges_find(process, begin);
 
@@ -154,6 +246,7 @@ static int ranges_clear(struct code_process *process, uint64_t begin,
 		struct code_range *range = &process->ranges[i];
 		struct code_range above = *range;
 
+		old_add(process, range, at);
 		above.begin = end;
 		if (range->begin < begin) {
 			bool is_split = range->end > end;
@@ -171,33 +264,40 @@ static int ranges_clear(struct code_process *process, uint64_t begin,
 	return 0;
 }
 
+/* `since` 0: it was there before. */
 static void code_map(struct sonde_perf_code *code,
 		     const struct sonde_statedump_mapping *mapping,
-		     const char *build_id)
+		     const char *build_id, uint64_t since)
 {
 	struct code_process *process = code_put(code, mapping->pid);
 	const struct code_range range = {
 		.begin = mapping->begin,
 		.end = mapping->end,
 		.origin = mapping->begin,
+		.since = since,
 		.image =
 			sonde_perf_images_put(&code->images, mapping, build_id),
 	};
 
 	if (!process || !process->is_known || range.end <= range.begin ||
-	    ranges_clear(process, range.begin, range.end))
+	    ranges_clear(process, range.begin, range.end, since))
 		return;
 	/* Without memory, code without rules. */
 	(void)ranges_insert(process, ranges_find(process, range.begin), &range);
 }
 
 /* What it has mapped now, as nobody has told. */
-static void code_look(struct sonde_perf_code *code, int32_t pid)
+static void code_look(struct sonde_perf_code *code, struct code_process *known,
+		      uint64_t at)
 {
+	int32_t pid = (int32_t)known->key.number;
 	struct sonde_proc_mapping mapping;
 	struct sonde_lines lines;
 
-	code_exec(code, pid);
+	code_begin(known, at, true);
+	known->since = 0;
+	known->is_looked = true;
+	known->round = code->round;
 	if (sonde_proc_maps_open(&lines, pid))
 		return;
 	while (sonde_proc_maps_next(&lines, &mapping)) {
@@ -212,27 +312,27 @@ static void code_look(struct sonde_perf_code *code, int32_t pid)
 		};
 
 		if (mapping.mode & SONDE_MAPPED_EXEC && *mapping.path == '/')
-			code_map(code, &ours, "");
+			code_map(code, &ours, "", 0);
 	}
 	sonde_lines_close(&lines);
 }
 
 void sonde_perf_code_heed(struct sonde_perf_code *code,
 			  const struct sonde_perf_record *record,
-			  const char *build_id)
+			  const char *build_id, uint64_t at)
 {
 	switch (record->kind) {
 	case SONDE_PERF_MAPPED:
-		code_map(code, &record->mapping, build_id);
+		code_map(code, &record->mapping, build_id, at);
 		break;
 	case SONDE_PERF_BEGAN:
 		if (record->parent)
-			code_fork(code, record->pid, record->parent);
+			code_fork(code, record->pid, record->parent, at);
 		else
-			code_exec(code, record->pid);
+			code_exec(code, record->pid, at);
 		break;
 	case SONDE_PERF_ENDED:
-		code_drop(code, record->pid);
+		code_end(code, record->pid);
 		break;
 	case SONDE_PERF_SAMPLE:
 	case SONDE_PERF_LOST:
@@ -241,23 +341,42 @@ void sonde_perf_code_heed(struct sonde_perf_code *code,
 	}
 }
 
+void sonde_perf_code_follow(struct sonde_perf_code *code,
+			    void (*catch_up)(void *ctx), void *ctx)
+{
+	code->catch_up = catch_up;
+	code->ctx = ctx;
+}
+
+void sonde_perf_code_catch_up(struct sonde_perf_code *code)
+{
+	code->round++;
+	if (code->catch_up)
+		code->catch_up(code->ctx);
+}
+
 /* ---- walks ---- */
 
 struct code_walk {
 	struct sonde_perf_code *code;
 	const struct code_process *process;
-	int32_t pid;
+	const struct sonde_perf_user *user;
 };
 
 static const struct code_range *walk_find(const struct code_walk *walk,
 					  uint64_t address)
 {
-	uint32_t i = ranges_find(walk->process, address);
+	const struct code_process *process = walk->process;
+	uint32_t i = ranges_find(process, address);
+	const struct code_range *range = NULL;
+	const struct code_range *old;
 
-	return i < walk->process->nr &&
-			       walk->process->ranges[i].begin <= address ?
-		       &walk->process->ranges[i] :
-		       NULL;
+	if (i < process->nr && process->ranges[i].begin <= address)
+		range = &process->ranges[i];
+	if (range && range->since <= walk->user->at)
+		return range;
+	old = old_find(process, address, walk->user->at);
+	return old ? old : range;
 }
 
 static bool code_rule(void *ctx, const struct sonde_stacks_position *at,
@@ -270,7 +389,7 @@ static bool code_rule(void *ctx, const struct sonde_stacks_position *at,
 
 	return range &&
 	       sonde_perf_images_rule(&walk->code->images, range->image,
-				      walk->pid, range->origin,
+				      walk->user->pid, range->origin,
 				      address - range->origin, ret_rule);
 }
 
@@ -298,36 +417,42 @@ void sonde_perf_code_begin(const struct sonde_perf_user *user,
 	};
 }
 
-static const struct code_process *code_known(struct sonde_perf_code *code,
-					     int32_t pid)
+/* The process, as far as it is known of that time what it has mapped. One that
+ * nobody tells of may have become another program: that is looked for once a round. */
+static bool walk_begin(struct code_walk *walk)
 {
-	const struct code_process *process = code_find(code, pid);
+	const struct sonde_perf_user *user = walk->user;
+	struct code_process *process = code_put(walk->code, user->pid);
 
-	if (process && process->is_known)
-		return process;
-	code_look(code, pid);
-	return code_find(code, pid);
+	walk->process = process;
+	if (!process)
+		return false;
+	if (!process->is_known ||
+	    (process->is_looked && process->round != walk->code->round &&
+	     !walk_find(walk, user->pc)))
+		code_look(walk->code, process, user->at);
+	/* code_look() puts nothing new there: it hasn't moved. */
+	return (process->nr || process->nr_old) && process->since <= user->at;
 }
 
-void sonde_perf_code_walk(struct sonde_perf_code *code, int32_t pid,
+void sonde_perf_code_walk(struct sonde_perf_code *code,
 			  const struct sonde_perf_user *user,
 			  struct sonde_callstacks_chain *chain)
 {
-	struct code_walk walk = {
-		.code = code,
-		.process = code_known(code, pid),
-		.pid = pid,
-	};
+	struct code_walk walk = { .code = code, .user = user };
 	uint64_t frames[SONDE_STACKS_DEPTH_MAX];
 	struct sonde_stacks_position at;
 	enum sonde_stacks_end end;
 	uint32_t nr;
 
-	if (!walk.process)
+	if (!walk_begin(&walk)) {
+		(void)sonde_callstacks_add(chain, user->pc, false, true);
+		chain->end = SONDE_STACK_BROKEN;
 		return;
+	}
 	sonde_perf_code_begin(user, &at);
 	nr = sonde_stacks_walk_from(&code_lookup, &walk, &at, frames,
-				    SONDE_STACKS_DEPTH_MAX, &end);
+				    user->depth, &end);
 	if (end == SONDE_STACK_BROKEN && at.is_beyond && user->is_cut)
 		end = SONDE_STACK_DEEP;
 	chain->end = end;

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * code.h - which code sampled processes have mapped where, and by it the call stacks
- * of samples: a walk (ring/walk.h) over the copy of the stack that each has.
+ * code.h - which code processes have mapped where and when, and by it the call stacks
+ * of samples and of the kernel's events: a walk (ring/walk.h) over the copy of the
+ * stack that each has.
  *
  * What processes map is told by the records that samples come with, in the order of
  * their times: a process that begins by a fork has what its parent has, one that
  * executes a program has nothing yet, what is mapped hides what was there. Of a
  * process that began before there were records, /proc/PID/maps is read when it is
- * first sampled.
+ * first asked for.
+ *
+ * Events are read later than they happened, and CPU by CPU: so a walk is of a time. It
+ * may be earlier than the last record's, and not later than that of the last
+ * catch_up(). What a process had mapped before is kept, up to a thousand ranges; so is
+ * a process that has ended, until so many others have.
  *
  * A stack is of the program's half: the frame that was interrupted, then callers.
  * Code without rules (made at run time, or without .eh_frame) is walked by frame
- * pointers. A copy that ends before the stack does makes a stack that ends `deep`.
+ * pointers. A copy that ends before the stack does makes a stack that ends `deep`. Of a
+ * process of which it isn't known what it had mapped, a stack is its first frame.
  *
  * Cost: a search among the process's mappings for each frame, and what images.h says.
  * One thread.
@@ -26,21 +33,36 @@
 
 #define SONDE_PERF_PROCESSES_MAX (1u << 16)
 #define SONDE_PERF_RANGES_MAX    (1u << 14) /* of a process */
+#define SONDE_PERF_ENDED_MAX     4096u
 
 struct sonde_perf_code {
 	struct sonde_hash processes; /* by number */
 	struct sonde_perf_images images;
+	void (*catch_up)(void *ctx); /* NULL: nobody tells of processes */
+	void *ctx;
+	uint32_t round;    /* of catch_up() */
+	uint32_t nr_ended; /* ever: where the next one goes */
+	int32_t ended[SONDE_PERF_ENDED_MAX];
 };
 
-/* 0 or -ENOMEM. Zeros are none, for fini alone. */
-int sonde_perf_code_init(struct sonde_perf_code *code);
-void sonde_perf_code_fini(struct sonde_perf_code *code);
+/* NULL: no memory. */
+struct sonde_perf_code *sonde_perf_code_new(void);
+/* NULL is fine. */
+void sonde_perf_code_free(struct sonde_perf_code *code);
 
-/* A record that isn't a sample: what it says of processes and their mappings. What
- * there is no memory for is walked by frame pointers. */
+/* A record that isn't a sample: what it says of processes and their mappings, at
+ * that time of the session's clock. What there is no memory for is walked by frame
+ * pointers. */
 void sonde_perf_code_heed(struct sonde_perf_code *code,
 			  const struct sonde_perf_record *record,
-			  const char *build_id);
+			  const char *build_id, uint64_t at);
+
+/* Who has the records lets all be heeded that there are when catch_up() is called;
+ * NULL: there are no more. */
+void sonde_perf_code_follow(struct sonde_perf_code *code,
+			    void (*catch_up)(void *ctx), void *ctx);
+/* Before walks of what was just read from elsewhere. */
+void sonde_perf_code_catch_up(struct sonde_perf_code *code);
 
 struct sonde_stacks_position; /* ring/walk.h */
 
@@ -48,8 +70,8 @@ struct sonde_stacks_position; /* ring/walk.h */
 void sonde_perf_code_begin(const struct sonde_perf_user *user,
 			   struct sonde_stacks_position *ret_at);
 
-/* Adds the program's half of a sample's stack to the chain, which has the kernel's. */
-void sonde_perf_code_walk(struct sonde_perf_code *code, int32_t pid,
+/* Adds the program's half of a stack to the chain, which has the kernel's. */
+void sonde_perf_code_walk(struct sonde_perf_code *code,
 			  const struct sonde_perf_user *user,
 			  struct sonde_callstacks_chain *chain);
 

@@ -107,8 +107,12 @@ struct sonde_perf_record {
  * False: there is none. */
 bool sonde_perf_take_id(void *record, size_t *size, uint64_t *ret_id);
 
-/* Where a program was, of a sample of an event with stack_bytes. */
+/* Where a program was, of a sample of an event with stack_bytes; `at`, `pid` and
+ * `depth` are set by who has it walked (code.h). */
 struct sonde_perf_user {
+	uint64_t at; /* the session's time */
+	int32_t pid;
+	uint32_t depth; /* SONDE_STACKS_DEPTH_MAX at most */
 	uint64_t pc, sp, fp;
 	const uint8_t *stack; /* from sp on; in the record, maybe unaligned */
 	uint32_t bytes;

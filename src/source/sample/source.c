@@ -84,7 +84,6 @@ struct sample {
 	struct sonde_timing timing;
 	struct sonde_pair first_pair;
 	uint64_t flushed_ns; /* packets were closed, by CLOCK_MONOTONIC */
-	struct sonde_perf_code code;
 	uint32_t *
 		order; /* CPUs with a next record: a heap, the earliest first */
 	uint32_t nr_ordered;
@@ -170,8 +169,11 @@ static void sample_unwind(struct sample *sample, struct sample_cpu *cpu)
 
 	if (!sonde_perf_parse_user(cpu->bytes, cpu->size, &user))
 		return;
+	user.at = cpu->samples.at;
+	user.pid = cpu->record.pid;
+	user.depth = SONDE_STACKS_DEPTH_MAX;
 	chain->nr = cpu->record.nr_kernel;
-	sonde_perf_code_walk(&sample->code, cpu->record.pid, &user, chain);
+	sonde_perf_code_walk(sample->config.code, &user, chain);
 }
 
 static void sample_put(struct sample *sample, struct sample_cpu *cpu)
@@ -236,8 +238,7 @@ static void sample_take(struct sample *sample, struct sample_cpu *cpu)
 			  sonde_timing_at(&sample->timing, record->ns);
 	out->tid = (uint32_t)record->tid;
 	sonde_hex_put(record->build_id, record->build_id_bytes, build_id);
-	if (sample->config.sample_hz)
-		sonde_perf_code_heed(&sample->code, record, build_id);
+	sonde_perf_code_heed(sample->config.code, record, build_id, out->at);
 	switch (record->kind) {
 	case SONDE_PERF_SAMPLE:
 		sample_put(sample, cpu);
@@ -336,6 +337,11 @@ static void sample_drain(struct sample *sample)
 		if (sample->nr_ordered)
 			sample_sift(sample, 0);
 	}
+}
+
+static void sample_catch_up(void *ctx)
+{
+	sample_drain(ctx);
 }
 
 static void sample_flush(struct sample *sample)
@@ -698,7 +704,7 @@ static void sample_close(struct sonde_source *base)
 	if (!sample)
 		return;
 	sonde_perf_threads_fini(&sample->threads);
-	sonde_perf_code_fini(&sample->code);
+	sonde_perf_code_follow(sample->config.code, NULL, NULL);
 	free(sample->order);
 	sample_close_rings(sample);
 	for (uint32_t i = 0; i < sample->nr_cpus; i++) {
@@ -799,8 +805,6 @@ static int sample_open(const struct sonde_source_config *config,
 	sample->config = *config;
 	rc = sample_make_cpus(sample);
 	if (!rc)
-		rc = sonde_perf_code_init(&sample->code);
-	if (!rc)
 		rc = sample_make_descs(sample);
 	if (rc)
 		(void)sample_fail(rc, sample, error);
@@ -813,6 +817,7 @@ static int sample_open(const struct sonde_source_config *config,
 		return rc;
 	}
 	sonde_pair_measure(config->now, CLOCK_MONOTONIC, &sample->first_pair);
+	sonde_perf_code_follow(config->code, sample_catch_up, sample);
 	*ret_source = &sample->base;
 	return 0;
 }

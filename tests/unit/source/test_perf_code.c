@@ -24,7 +24,8 @@
 #define FRAMES   32
 #define MAPPINGS 64u
 
-static struct sonde_perf_code code;
+static struct sonde_perf_code *code;
+static uint64_t now; /* of what is told and taken */
 
 /* ---- this program's own ---- */
 
@@ -78,14 +79,16 @@ static struct mapped *mapped_at(uint64_t pc)
 static int set_up(void **state)
 {
 	(void)state;
+	now = 100;
 	find_mapped();
-	return sonde_perf_code_init(&code);
+	code = sonde_perf_code_new();
+	return !code;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	sonde_perf_code_fini(&code);
+	sonde_perf_code_free(code);
 	return 0;
 }
 
@@ -131,6 +134,9 @@ __attribute__((noinline)) static void take(struct taken *taken)
 
 	assert_int_equal(getcontext(&at), 0);
 	taken->user = (struct sonde_perf_user){
+		.at = now,
+		.pid = getpid(),
+		.depth = SONDE_STACKS_DEPTH_MAX,
 		.pc = (uint64_t)at.uc_mcontext.gregs[REG_RIP],
 		.sp = (uint64_t)at.uc_mcontext.gregs[REG_RSP],
 		.fp = (uint64_t)at.uc_mcontext.gregs[REG_RBP],
@@ -183,7 +189,7 @@ static struct sonde_callstacks_chain walk(const struct taken *taken)
 {
 	struct sonde_callstacks_chain chain = { 0 };
 
-	sonde_perf_code_walk(&code, getpid(), &taken->user, &chain);
+	sonde_perf_code_walk(code, &taken->user, &chain);
 	return chain;
 }
 
@@ -215,7 +221,7 @@ static void a_copied_stack_is_glibcs(void **state)
 static void tell_mapped(void)
 {
 	for (uint32_t i = 0; i < nr_mapped; i++)
-		sonde_perf_code_heed(&code, &mapped[i].record, "");
+		sonde_perf_code_heed(code, &mapped[i].record, "", now);
 }
 
 static void tell_began(int32_t pid, int32_t parent)
@@ -226,7 +232,7 @@ static void tell_began(int32_t pid, int32_t parent)
 		.parent = parent,
 	};
 
-	sonde_perf_code_heed(&code, &record, "");
+	sonde_perf_code_heed(code, &record, "", now);
 }
 
 static void a_program_has_what_it_mapped_since_it_was_executed(void **state)
@@ -256,7 +262,8 @@ static void a_child_has_what_its_parent_has(void **state)
 	tell_began(getpid(), 0);
 	tell_mapped();
 	tell_began(child, getpid());
-	sonde_perf_code_walk(&code, child, &taken.user, &chain);
+	taken.user.pid = child;
+	sonde_perf_code_walk(code, &taken.user, &chain);
 	assert_int_equal(chain.nr, taken.nr);
 }
 
@@ -297,17 +304,106 @@ static void what_is_mapped_hides_what_was_there(void **state)
 	edge.mapping.path = other.mapping.path = "/nothing/has/this/name";
 	edge.mapping.begin = page_without(&taken, libc);
 	edge.mapping.end = edge.mapping.begin + 4096;
-	sonde_perf_code_heed(&code, &edge, "");
+	sonde_perf_code_heed(code, &edge, "", now);
 	edge.mapping.begin = libc->begin;
 	edge.mapping.end = libc->begin + 4096;
-	sonde_perf_code_heed(&code, &edge, "");
+	sonde_perf_code_heed(code, &edge, "", now);
 	assert_theirs(&taken);
 	/* No mapping of this process, so there is no way to its file. */
 	other.mapping.end += 4096;
-	sonde_perf_code_heed(&code, &other, "");
+	sonde_perf_code_heed(code, &other, "", now);
 	assert_in_range(walk(&taken).nr, 1, (uint64_t)taken.nr - 1);
 	tell_mapped();
 	assert_theirs(&taken);
+}
+
+static void a_stack_is_by_what_was_mapped_at_its_time(void **state)
+{
+	static struct taken taken;
+
+	(void)state;
+	take_from_library(&taken);
+	now = 90;
+	tell_began(getpid(), 0);
+	tell_mapped();
+	/* The same addresses are other code by then, and then nothing is there. */
+	now = 110;
+	for (uint32_t i = 0; i < nr_mapped; i++) {
+		struct sonde_perf_record other = mapped[i].record;
+
+		/* No mapping of this process: there is no way to a file. */
+		other.mapping.end += 4096;
+		other.mapping.path = "/nothing/has/this/name";
+		sonde_perf_code_heed(code, &other, "", now);
+	}
+	assert_theirs(&taken);
+	now = 120;
+	tell_began(getpid(), 0);
+	assert_theirs(&taken);
+	taken.user.at = 115;
+	assert_in_range(walk(&taken).nr, 1, (uint64_t)taken.nr - 1);
+	taken.user.at = 100;
+	assert_theirs(&taken);
+}
+
+static void tell_ended(int32_t pid)
+{
+	const struct sonde_perf_record record = {
+		.kind = SONDE_PERF_ENDED,
+		.pid = pid,
+	};
+
+	sonde_perf_code_heed(code, &record, "", now);
+}
+
+static void what_has_ended_is_known_for_a_while(void **state)
+{
+	static struct taken taken;
+	const int32_t child = 1 << 30;
+
+	(void)state;
+	take_from_library(&taken);
+	tell_began(getpid(), 0);
+	tell_mapped();
+	tell_began(child, getpid());
+	taken.user.pid = child;
+	tell_ended(child);
+	assert_theirs(&taken);
+	for (int32_t i = 1; i < (int32_t)SONDE_PERF_ENDED_MAX; i++)
+		tell_ended(child + i);
+	assert_theirs(&taken);
+	tell_ended(child + (int32_t)SONDE_PERF_ENDED_MAX);
+	/* Nothing is known of it any more, and it isn't in /proc. */
+	assert_int_equal(walk(&taken).nr, 1);
+	assert_int_equal(walk(&taken).end, SONDE_STACK_BROKEN);
+}
+
+static void before_a_process_is_known_a_stack_is_its_first_frame(void **state)
+{
+	static struct taken taken;
+
+	(void)state;
+	take_from_library(&taken);
+	now = 110;
+	tell_began(getpid(), 0);
+	tell_mapped();
+	assert_int_equal(walk(&taken).nr, 1);
+	assert_int_equal(walk(&taken).end, SONDE_STACK_BROKEN);
+	taken.user.at = 110;
+	assert_theirs(&taken);
+}
+
+static void no_more_frames_than_asked_for(void **state)
+{
+	static struct taken taken;
+	struct sonde_callstacks_chain chain;
+
+	(void)state;
+	take_from_library(&taken);
+	taken.user.depth = 5;
+	chain = walk(&taken);
+	assert_int_equal(chain.nr, 5);
+	assert_int_equal(chain.end, SONDE_STACK_DEEP);
 }
 
 static void another_file_by_that_name_has_no_rules(void **state)
@@ -318,7 +414,7 @@ static void another_file_by_that_name_has_no_rules(void **state)
 	take_from_library(&taken);
 	tell_began(getpid(), 0);
 	for (uint32_t i = 0; i < nr_mapped; i++)
-		sonde_perf_code_heed(&code, &mapped[i].record, "00112233");
+		sonde_perf_code_heed(code, &mapped[i].record, "00112233", now);
 	assert_in_range(walk(&taken).nr, 1, (uint64_t)taken.nr - 1);
 }
 
@@ -479,6 +575,10 @@ int main(void)
 		CASE(a_program_has_what_it_mapped_since_it_was_executed),
 		CASE(a_child_has_what_its_parent_has),
 		CASE(what_is_mapped_hides_what_was_there),
+		CASE(a_stack_is_by_what_was_mapped_at_its_time),
+		CASE(what_has_ended_is_known_for_a_while),
+		CASE(before_a_process_is_known_a_stack_is_its_first_frame),
+		CASE(no_more_frames_than_asked_for),
 		CASE(another_file_by_that_name_has_no_rules),
 		CASE(a_copy_that_ends_early_makes_a_deep_stack),
 		CASE(a_popped_register_is_what_it_is),
