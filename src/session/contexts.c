@@ -55,7 +55,7 @@ static const struct sonde_session_context contexts[] = {
 	  "4 bytes of each event" },
 	{ "stack",
 	  "record --stack[=DEPTH]: the thread itself; of kernel events and "
-	  "samples, the kernel",
+	  "samples, the recorder, of what the kernel copies",
 	  "4 bytes of each event; 8 with pid" },
 	{ "cpu_time",
 	  "record --context=cpu_time: the thread, of a program's event; in ns",

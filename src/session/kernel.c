@@ -781,6 +781,22 @@ static void tell_unfollowed(struct sonde_source *source,
 				   ops->name, nr);
 }
 
+static void tell_shortened(const struct sonde_session_kernel *kernel,
+			   struct sonde_source *source)
+{
+	const struct sonde_source_ops *ops = source->ops;
+	uint64_t nr = ops->shortened ? ops->shortened(source) : 0;
+
+	if (nr)
+		sonde_summary_note(kernel->setup.summary,
+				   "%" PRIu64
+				   " call stacks of kernel events have one "
+				   "frame of the program: the buffers were "
+				   "half full; try a larger --kernel-memory, "
+				   "or fewer events with -k",
+				   nr);
+}
+
 static void tell_unseen(struct sonde_session_kernel *kernel,
 			struct sonde_source *source)
 {
@@ -838,6 +854,7 @@ static void finish_source(struct sonde_session_kernel *kernel, uint32_t i)
 
 	sonde_session_remove(kernel->session, kernel->consumers[i]);
 	tell_unfollowed(source, kernel->setup.summary);
+	tell_shortened(kernel, source);
 	tell_unseen(kernel, source);
 	tell_unread(kernel, source);
 	tell_uncounted(kernel, source);

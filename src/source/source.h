@@ -344,6 +344,9 @@ struct sonde_source_ops {
 	/* Processes of the tree that could not be followed: nothing of theirs
 	 * is recorded, or counted. NULL: there are none such. */
 	uint64_t (*unfollowed)(struct sonde_source *source);
+	/* Events whose call stacks have no more of the program than where it was:
+	 * the buffers were half full. After stop. NULL: there are none such. */
+	uint64_t (*shortened)(struct sonde_source *source);
 	/* Places where a switch of threads is away from another one than the
 	 * one before it on its CPU was to: the kernel didn't tell of what was
 	 * between. Only if all switches are recorded. NULL: not counted. */

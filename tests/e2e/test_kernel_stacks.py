@@ -8,8 +8,10 @@ the witness of its part."""
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
+import signal
 import subprocess
 
 from sonde import SONDE, Skip, check, install, run, scratch
@@ -21,6 +23,11 @@ from kernel import (KernelTrace, Running, comm, descendants, kernel_test, need,
 
 SWITCH = "sched:sched_switch"
 STACK = re.compile(r"\{ stack = (\d+), pid = (\d+) \}")
+
+
+def need_unwinding():
+    if platform.machine() != "x86_64":
+        raise Skip("programs' stacks are unwound on x86-64 alone")
 
 
 def recorded(*command, k=SWITCH, options=()):
@@ -296,6 +303,92 @@ def blocked_time_by_who_woke_it_is_that_of_the_waits():
     check_equal(sum(wakers.values()), ended, "waits that are over")
     check(sum(row["blocked_time_ns"] for row in roots) <= ended, str(roots))
     check(not under(wakers, "takes"), "those that waited woke")
+
+
+# ---- programs without frame pointers ----
+
+def waits_in(pid, path, call):
+    """The process runs that program, and its first thread is in that system call."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe") == os.path.realpath(path) and \
+            pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[0] == call
+    except (OSError, IndexError):
+        return False
+
+
+def frames_by_gdb(pid):
+    """Where each frame of the first thread is, the innermost first."""
+    walk = ("python\nf = gdb.newest_frame()\nwhile f:\n"
+            " print('frame', hex(f.pc()))\n f = f.older()\nend\n")
+    script = scratch() / "walk.gdb"
+    script.write_text("set backtrace past-main on\nset backtrace past-entry on\n"
+                      + walk)
+    done = run("gdb", "-nx", "-batch", "-p", pid, "-x", script)
+    found = [int(at, 16) for at in re.findall(r"^frame 0x(\w+)", done.stdout,
+                                              re.M)]
+    check(found, f"gdb: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return found
+
+
+def program_frames(event):
+    """Of a sonde:stack as babeltrace2 shows it, the program's addresses."""
+    found = re.findall(r"\[\d+\] = 0x(\w+)", event.rest)
+    return [int(at, 16) & ~(1 << 63) for at in found
+            if not int(at, 16) >> 62 & 1]
+
+
+def check_waits_where_gdb_says(path, words, call):
+    if not os.path.exists(path) or not shutil.which("gdb"):
+        raise Skip(f"no {path}, or no gdb")
+    running = Running(path, *words, k=SWITCH, options=["--stack=64"],
+                      stdin=subprocess.PIPE)
+
+    def blocked():
+        return next((pid for pid in descendants(running.front.pid)
+                     if waits_in(pid, path, call)), None)
+    pid = wait_for(blocked, f"{path} in system call {call}")
+    theirs = frames_by_gdb(pid)
+    os.kill(pid, signal.SIGTERM)
+    running.front.stdin.close()
+    running.front.stdin = None
+    running.end()
+    trace = running.trace()
+    told = {e["number"]: program_frames(e) for e in trace.events("sonde:stack")}
+    ours = [told[numbers_of(e)[0]] for e in trace.events("sched_switch")
+            if e["prev_tid"] == pid and numbers_of(e)[0]]
+    check(len(theirs) > 4, f"gdb has few frames: {theirs}")
+    check(theirs in ours, f"{path}: {[hex(at) for at in theirs]} is none of "
+          f"{[[hex(at) for at in s] for s in ours[-3:]]}")
+
+
+@kernel_test
+def python_waits_where_gdb_says():
+    need_unwinding()
+    check_waits_where_gdb_says(
+        "/usr/bin/python3", ["-c", "import sys; list(map(sys.stdin.read, [1]))"],
+        "0")
+
+
+@kernel_test
+def redis_waits_where_gdb_says():
+    need_unwinding()
+    check_waits_where_gdb_says(
+        "/usr/bin/redis-server",
+        ["--port", "0", "--save", "", "--unixsocket", scratch() / "socket"],
+        "232")
+
+
+@kernel_test
+def events_come_before_stacks():
+    need_unwinding()
+    done = blocker(300, options=["--kernel-memory", "64K", "--read-timer", "1s"])
+    found = re.search(r"(\d+) call stacks of kernel events have one frame", done.err)
+    check(found, f"all had room: {done.err}")
+    trace = done.trace()
+    one = {e["number"] for e in trace.events("sonde:stack")
+           if len(program_frames(e)) == 1 and '"whole"' not in e.rest}
+    events = [e for e in trace.events("sched_switch") if numbers_of(e)[0] in one]
+    check(len(events) >= int(found[1]), f"{len(events)}, not {found[0]}")
 
 
 @kernel_test

@@ -83,6 +83,7 @@ struct bpf_late {
 	uint64_t read;    /* time of the record before, in the ring */
 	uint64_t written; /* and in the copy */
 	uint64_t dropped; /* events, so far */
+	uint64_t lean; /* with less of a stack than there was (stacks.bpf.h) */
 };
 
 struct bpf_stream {
@@ -218,18 +219,26 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 struct bpf_frames {
 	uint32_t nr_kernel, nr_program;
 	bool is_lost;
-	const unsigned char *at; /* 8 bytes each */
+	bool is_copied; /* of the program registers and memory, no frames */
+	bool is_lean;   /* and less memory than there might be */
+	uint32_t copy_bytes;
+	const unsigned char *at; /* the kernel's frames, of 8 bytes each */
 };
 
+/* Of a program's stack, with the size of sub-buffers known; 0: no memory is copied. */
+uint32_t bpf_stacks_copy_bytes(const struct bpf_source *source);
 /* Once the programs are attached. 0 or -ENOMEM. */
 int bpf_stacks_begin(struct bpf_source *source);
 void bpf_stacks_free(struct bpf_source *source);
 /* How many there are, by the word before the payload. False: it makes no sense. */
 bool bpf_stacks_parse(const struct bpf_source *source, uint32_t word,
 		      struct bpf_frames *ret_frames);
-/* Of their stack, which is kept; 0: it has none, or no room. */
+/* Bytes behind the payload. */
+size_t bpf_stacks_bytes(const struct bpf_frames *frames);
+/* Of the process's stack at that time, which is kept; 0: it has none, or no room. */
 uint32_t bpf_stacks_number(const struct bpf_source *source,
-			   const struct bpf_frames *frames);
+			   const struct bpf_frames *frames, uint32_t pid,
+			   uint64_t at);
 
 /* ---- object.c ---- */
 

@@ -322,8 +322,9 @@ static void bound_texts(struct bpf_source *source)
 	uint32_t texts;
 
 	if (config->stacks)
-		room -= SONDE_BPF_STACK_HEAD +
-			8 * (SONDE_BPF_KERNEL_FRAMES + config->stack_frames);
+		room -= SONDE_BPF_STACK_HEAD + SONDE_BPF_STACK_REGISTERS +
+			8 * (SONDE_BPF_KERNEL_FRAMES + config->stack_frames) +
+			source->consts[SONDE_BPF_STACK_COPY];
 	if (config->string_bytes > most)
 		config->string_bytes = most;
 	if (config->buffer_bytes > most)

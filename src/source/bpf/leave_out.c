@@ -27,6 +27,7 @@
 
 #include "source/condition.h"
 #include "source/packer.h"
+#include "source/sample/code.h"
 
 struct record {
 	struct sonde_packer_record head;
@@ -38,12 +39,6 @@ struct record {
 };
 
 /* ---- what a record holds ---- */
-
-static size_t frames_bytes(const struct record *record)
-{
-	return 8 *
-	       ((size_t)record->frames.nr_kernel + record->frames.nr_program);
-}
 
 /* What is behind the payload, which is told by what is before it. */
 static bool read_frames(const struct bpf_source *source, size_t room,
@@ -57,7 +52,7 @@ static bool read_frames(const struct bpf_source *source, size_t room,
 	if (!bpf_stacks_parse(source, word, &record->frames))
 		return false;
 	record->frames.at = record->payload + record->size;
-	return frames_bytes(record) <= room - record->size;
+	return bpf_stacks_bytes(&record->frames) <= room - record->size;
 }
 
 /* Returns the record's bytes, or 0 if it isn't one. `last` is the time of the
@@ -84,7 +79,7 @@ static size_t read_record(const struct bpf_source *source,
 		return 0;
 	if (extra && !read_frames(source, room - head, ret))
 		return 0;
-	return head + ret->size + frames_bytes(ret);
+	return head + ret->size + (extra ? bpf_stacks_bytes(&ret->frames) : 0);
 }
 
 /* ---- what becomes of it ---- */
@@ -98,7 +93,8 @@ static void late_put_stack(const struct bpf_source *source,
 
 	if (!source->config.stacks)
 		return;
-	number = bpf_stacks_number(source, &record->frames);
+	number = bpf_stacks_number(source, &record->frames, record->pid,
+				   record->head.time);
 	memcpy(packer->at, &number, 4);
 	memcpy(packer->at + 4, &record->pid, 4);
 	packer->at += SONDE_BPF_STACK_HEAD;
@@ -143,6 +139,9 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 
 	if (!data)
 		return -ESTALE;
+	/* What they were of by then, whatever came since it was read. */
+	if (source->config.code)
+		sonde_perf_code_catch_up(source->config.code);
 	if (chunk->first)
 		late.read = late.written = chunk->ts_begin;
 	sonde_packer_open(&packer, late.written);
@@ -163,6 +162,7 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 			late.dropped++;
 			continue;
 		}
+		late.lean += record.frames.is_lean;
 		late_put_record(source, &packer, &record);
 	}
 	late.written = packer.last;

@@ -229,6 +229,7 @@ enum sonde_bpf_const {
 	SONDE_BPF_PROBE_COUNTS,  /* its hits are counted, */
 	SONDE_BPF_PROBE_ASSIGNS, /* and change variables */
 	SONDE_BPF_STACK_FRAMES,  /* of the program's in a call stack, at most */
+	SONDE_BPF_STACK_COPY,    /* bytes of its stack's memory; 0: frames */
 	SONDE_BPF_ID,            /* by event; 0: not selected */
 	SONDE_BPF_COND = SONDE_BPF_ID + SONDE_BPF_NR_EVENTS, /* as in a plan */
 	SONDE_BPF_NR_CONSTS = SONDE_BPF_COND + SONDE_BPF_NR_EVENTS,
@@ -292,9 +293,17 @@ enum sonde_bpf_any_kind {
 
 /* Call stacks (stacks.bpf.h): what is of them before the payload, and how many
  * frames of the kernel there are at most, the tracer's own among them. */
-#define SONDE_BPF_STACK_HEAD    8u
-#define SONDE_BPF_KERNEL_FRAMES 40u
-#define SONDE_BPF_STACK_LOST    (1u << 31) /* the kernel didn't give its frames */
+#define SONDE_BPF_STACK_HEAD      8u
+#define SONDE_BPF_STACK_REGISTERS 24u /* of a program, before the copy */
+#define SONDE_BPF_KERNEL_FRAMES   40u
+#define SONDE_BPF_STACK_LOST      (1u << 31) /* the kernel didn't give its frames */
+/* The program's part is registers and a copy of its stack's memory. */
+#define SONDE_BPF_STACK_COPIED     (1u << 30)
+#define SONDE_BPF_STACK_COPY_SHIFT 16u /* the copy's words in bits 16..29, */
+#define SONDE_BPF_STACK_COPY_MASK  0x3fffu
+#define SONDE_BPF_STACK_LEAN \
+	(1u << 15) /* less than there might be: the
+						 ring was half full */
 
 /* Of every record but those with texts: header, tid and payload. */
 #define SONDE_BPF_HEAD_MAX (SONDE_HEAD_LARGE_FULL + 4u)

@@ -144,6 +144,7 @@ static int prepare(struct bpf_source *source, struct sonde_source_error *error)
 			(uint32_t)source->config.self[1];
 	source->consts[SONDE_BPF_SELF_0] = (uint32_t)source->config.self[0];
 	source->consts[SONDE_BPF_STACK_FRAMES] = source->config.stack_frames;
+	source->consts[SONDE_BPF_STACK_COPY] = bpf_stacks_copy_bytes(source);
 	source->base.has_stacks = source->config.stacks != NULL;
 	rc = copy_image(source);
 	if (!rc)
@@ -459,6 +460,16 @@ static uint64_t bpf_unfollowed(struct sonde_source *base)
 	return nr;
 }
 
+static uint64_t bpf_shortened(struct sonde_source *base)
+{
+	const struct bpf_source *source = source_of(base);
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < bpf_nr_streams(base); i++)
+		nr += source->streams[i].late.lean;
+	return nr;
+}
+
 /* Not of a tree, whose switches are followed for another purpose. */
 static uint64_t bpf_unseen(struct sonde_source *base)
 {
@@ -493,6 +504,7 @@ const struct sonde_source_ops sonde_source_bpf = {
 	.missed = bpf_missed,
 	.uncounted = bpf_uncounted,
 	.unfollowed = bpf_unfollowed,
+	.shortened = bpf_shortened,
 	.unseen = bpf_unseen,
 	.unread = bpf_unread,
 	.clock_error_ns = bpf_clock_error_ns,

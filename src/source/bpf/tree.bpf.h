@@ -56,21 +56,6 @@ INLINE struct sonde_bpf_member *find_member(struct task_struct *task)
 	return bpf_map_lookup_elem(&tracked, &key);
 }
 
-/*
- * The task, to follow its pointers. For each way to a pointer's load through one
- * that it trusts, the verifier looks three times through the names of all the
- * kernel's types (6.4 and later): a third of a recording's start. One that is
- * cast (6.2) it doesn't trust. Not a call: the kernel makes it a move.
- */
-INLINE struct task_struct *far(struct task_struct *task)
-{
-	if (!CONST(TASK_TYPE))
-		return task;
-	return ((struct task_struct * (*)(const void *, uint64_t))(
-		SONDE_BPF_BTF_MARK + SONDE_BPF_RDONLY_CAST))(task,
-							     CONST(TASK_TYPE));
-}
-
 INLINE uint64_t signal_of(struct task_struct *task)
 {
 	return (uint64_t)far(task)->signal;

@@ -40,6 +40,10 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct mm_struct {
+	unsigned long start_stack;
+};
+
 struct task_struct {
 	struct sched_entity se;
 	struct thread_info thread_info;
@@ -48,9 +52,11 @@ struct task_struct {
 	int prio;
 	unsigned int cpu; /* where thread_info has none */
 	int exit_state;
+	unsigned int flags;
 	char comm[16];
 	uint64_t start_time;
 	struct task_struct *group_leader;
+	struct mm_struct *mm;
 	struct signal_struct *signal;
 };
 
@@ -107,7 +113,7 @@ struct tcp_sock {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long r10, r9, r8, dx, si, di, bp, bx, cx, orig_ax, ip;
+	unsigned long r10, r9, r8, dx, si, di, bp, bx, cx, orig_ax, ip, cs, sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {

@@ -40,6 +40,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "source/bpf/shared.h"
+#include "source/bpf/types.h"
 
 #define INLINE      static __attribute__((always_inline)) inline
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -133,6 +134,21 @@ INLINE void unguard(void)
 {
 	if (CONST(MUST_GUARD))
 		bpf_preempt_enable();
+}
+
+/*
+ * The task, to follow its pointers. For each way to a pointer's load through one
+ * that it trusts, the verifier looks three times through the names of all the
+ * kernel's types (6.4 and later): a third of a recording's start. One that is
+ * cast (6.2) it doesn't trust. Not a call: the kernel makes it a move.
+ */
+INLINE struct task_struct *far(struct task_struct *task)
+{
+	if (!CONST(TASK_TYPE))
+		return task;
+	return ((struct task_struct * (*)(const void *, uint64_t))(
+		SONDE_BPF_BTF_MARK + SONDE_BPF_RDONLY_CAST))(task,
+							     CONST(TASK_TYPE));
 }
 
 /* A program stays on its CPU, on any kernel. */
