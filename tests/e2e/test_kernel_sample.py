@@ -214,7 +214,7 @@ def chunks_have_the_stacks_of_their_samples():
         told = {e["number"] for e in trace.events("sonde:stack")}
         used = {s["stack"] for s in trace.events("sonde:sample")} - {0}
         check(used <= told, f"{used - told} are not told in {chunk}")
-        named += used and "heavy" in codes(chunk)
+        named += bool(used) and "heavy" in codes(chunk)
     check(named > 2, f"{named} of {len(chunks)} chunks have names")
 
 

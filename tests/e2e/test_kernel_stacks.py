@@ -509,7 +509,7 @@ def chunks_that_end_by_themselves_have_theirs():
     with Home() as home:
         directory = start(home, "--rotate", "64k", "--kernel-memory", "1M",
                           k="sched,syscalls")
-        for _ in range(600):
+        for _ in range(1200):
             p.do("naps")
         home.ok("stop", "night")
         chunks = [KernelTrace(d) for d in sorted(directory.iterdir())
