@@ -426,6 +426,23 @@ def what_is_cut_of_a_synced_trace_is_on_the_same_clock():
 
 
 @test
+def a_span_is_cut_of_all_machines_by_their_common_clock():
+    traces = story(ppm=300).traces()
+    write(traces)
+    synced = printed(traces, "--fields", "time,host", "--statedump")
+    begin, end = START + 5_000_000, START + 19_100_000
+    part = scratch() / "part"
+    done = run(SONDE, "cut", "-q", "-o", part, "--from",
+               f"{begin // 10**9}.{begin % 10**9:09}", "--to",
+               f"{end // 10**9}.{end % 10**9:09}", *traces)
+    check_equal(done.returncode, 0, done.stderr)
+    wanted = [e for e in synced if begin <= e["time_ns"] <= end]
+    check(0 < len(wanted) < len(synced), f"{len(wanted)} of {len(synced)}")
+    check_equal(printed([part], "--fields", "time,host", "--statedump"), wanted,
+                "the span, by the clock of one")
+
+
+@test
 def of_a_host_that_sent_nothing_no_clock_is_left():
     pair = story()
     traces = pair.traces()
