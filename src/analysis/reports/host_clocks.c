@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/search.h"
+#include "base/grow.h"
 #include "base/time.h"
 #include "clock/align.h"
 
@@ -22,6 +22,12 @@
 /* So that no sum of what is known overflows. */
 #define OFFSET_MAX (SONDE_ALIGN_MAX / 2)
 
+/* Two machines that sent something to each other. */
+struct clock_pair {
+	uint32_t lower, upper;
+	size_t begin, nr; /* of their messages */
+};
+
 struct finding {
 	const struct sonde_transfers *transfers;
 	int64_t begin_ns, end_ns;
@@ -29,6 +35,8 @@ struct finding {
 	size_t nr;
 	struct sonde_transfer_message *messages; /* by pairs of machines */
 	size_t nr_messages;
+	struct clock_pair *pairs;
+	size_t nr_pairs, pairs_room;
 };
 
 /* ---- messages ---- */
@@ -72,29 +80,43 @@ static int list_messages(struct finding *finding)
 	return 0;
 }
 
+/* Of messages that are listed: of many machines, few talk to each other. */
+static int list_pairs(struct finding *finding)
+{
+	for (size_t i = 0; i < finding->nr_messages; i++) {
+		const struct sonde_transfer_message *message =
+			&finding->messages[i];
+		struct clock_pair *last = finding->pairs + finding->nr_pairs;
+
+		if (i && !clocks_compare_messages(message - 1, message)) {
+			last[-1].nr++;
+			continue;
+		}
+		if (SONDE_GROW(finding->pairs, finding->nr_pairs,
+			       finding->pairs_room))
+			return -ENOMEM;
+		finding->pairs[finding->nr_pairs++] =
+			(struct clock_pair){ lower(message), upper(message), i,
+					     1 };
+	}
+	return 0;
+}
+
 /* ---- a pair of machines ---- */
 
 /* Those of two machines near the span, by the clock of the one that is known. -ENOMEM,
  * or what sonde_align_solve() says. */
 static int clocks_align_pair(const struct finding *finding, uint32_t known,
-			     uint32_t other, struct sonde_align *align,
-			     size_t *ret_nr)
+			     const struct clock_pair *pair,
+			     struct sonde_align *align, size_t *ret_nr)
 {
 	const struct sonde_host_clock *clock = &finding->clocks[known];
-	const struct sonde_transfer_message key = {
-		.from = known,
-		.to = other,
-	};
 	int64_t from_ns = finding->begin_ns + clock->offset_ns - AROUND_NS;
 	int64_t to_ns = finding->end_ns + clock->offset_ns + AROUND_NS;
 	int error = 0;
-	size_t i;
 
 	*ret_nr = 0;
-	SONDE_SEARCH(i, finding->nr_messages,
-		     clocks_compare_messages(&finding->messages[i], &key) < 0);
-	for (; i < finding->nr_messages && !error &&
-	       !clocks_compare_messages(&finding->messages[i], &key);
+	for (size_t i = pair->begin; i < pair->begin + pair->nr && !error;
 	     i++) {
 		const struct sonde_transfer_message *message =
 			&finding->messages[i];
@@ -155,8 +177,9 @@ static bool clock_in_span(const struct finding *finding,
 	       clock->offset_ns < OFFSET_MAX && clock->bound_ns < OFFSET_MAX;
 }
 
-/* By way of `known`, if that is the best yet. */
-static int try_pair(struct finding *finding, uint32_t known, uint32_t other)
+/* The other one's, by way of `known`, if that is the best yet. */
+static int try_pair(struct finding *finding, uint32_t known, uint32_t other,
+		    const struct clock_pair *pair)
 {
 	const struct sonde_host_clock *by = &finding->clocks[known];
 	struct sonde_host_clock *clock = &finding->clocks[other];
@@ -165,7 +188,7 @@ static int try_pair(struct finding *finding, uint32_t known, uint32_t other)
 	int error;
 
 	sonde_align_init(&align);
-	error = clocks_align_pair(finding, known, other, &align,
+	error = clocks_align_pair(finding, known, pair, &align,
 				  &found.nr_messages);
 	if (!error && clock_in_span(finding, by, &align, &found) &&
 	    (!clock->is_known || found.bound_ns < clock->bound_ns))
@@ -199,10 +222,16 @@ static int find_all_clocks(struct finding *finding)
 
 	while (!error && (best = find_best(finding, is_final)) < finding->nr) {
 		is_final[best] = true;
-		for (size_t i = 0; i < finding->nr && !error; i++)
-			if (!is_final[i])
-				error = try_pair(finding, (uint32_t)best,
-						 (uint32_t)i);
+		for (size_t i = 0; i < finding->nr_pairs && !error; i++) {
+			const struct clock_pair *pair = &finding->pairs[i];
+			uint32_t other =
+				pair->lower == best ? pair->upper : pair->lower;
+
+			if ((pair->lower == best || pair->upper == best) &&
+			    !is_final[other])
+				error = try_pair(finding, (uint32_t)best, other,
+						 pair);
+		}
 	}
 	free(is_final);
 	return error;
@@ -221,10 +250,13 @@ int sonde_host_clocks_find(const struct sonde_transfers *transfers,
 	};
 	int error = list_messages(&finding);
 
+	if (!error)
+		error = list_pairs(&finding);
 	for (size_t i = 0; i < nr; i++)
 		clocks[i] = (struct sonde_host_clock){ .is_known = i == first };
 	if (!error && begin_ns > -OFFSET_MAX && end_ns < SONDE_ALIGN_MAX)
 		error = find_all_clocks(&finding);
+	free(finding.pairs);
 	free(finding.messages);
 	return error;
 }
