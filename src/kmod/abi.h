@@ -31,7 +31,7 @@
 #include <linux/types.h>
 
 #define SONDE_KMOD_DEVICE       "/dev/sonde"
-#define SONDE_KMOD_VERSION      7
+#define SONDE_KMOD_VERSION      8
 
 #define SONDE_KMOD_SUBBUF_MIN   4096u
 #define SONDE_KMOD_SUBBUF_MAX   (4u << 20)
@@ -51,6 +51,8 @@
 #define SONDE_KMOD_RETURNS      1024u
 #define SONDE_KMOD_DOORS        16u   /* of all sessions together */
 #define SONDE_KMOD_LINE_MAX     1024u /* bytes of a line; the rest is another */
+#define SONDE_KMOD_ITEMS_MAX    32u   /* of a probe at an address */
+#define SONDE_KMOD_WORDS_MAX    24u   /* of an item */
 /* Of all filters at one point, everybody's, at most: about 1.5 ms, with
  * preemption off. An event whose filter is beyond is refused: -E2BIG. */
 #define SONDE_KMOD_FILTERS_STEPS (1ull << 20)
@@ -152,6 +154,36 @@ struct sonde_kmod_cap {
 	__u8 is_signed;  /* sign-extended from that; else zero-extended */
 };
 
+/*
+ * What programs of a probe at an address (below) see: operations REGISTER whose
+ * number is a word of pt_regs, or one of these, and READ_8 to READ_64, without
+ * faulting.
+ */
+#define SONDE_KMOD_WORD_PLACE   24u /* what the event's `place` says */
+#define SONDE_KMOD_WORD_CURRENT 25u /* the running task's address */
+
+enum sonde_kmod_item_kind {
+	SONDE_KMOD_ITEM_NUMBER, /* the program's value: 1, 2, 4 or 8 bytes */
+	SONDE_KMOD_ITEM_MEMORY, /* so many bytes where the value says */
+	SONDE_KMOD_ITEM_TEXT,   /* likewise, up to a NUL, which is among them */
+	SONDE_KMOD_ITEM_WORDS,  /* without a program: words, 8 bytes of each */
+	SONDE_KMOD_ITEM_KINDS,
+};
+
+/*
+ * What such a probe collects, packed in the order of items; what can't be read is
+ * zeros. Then, by the event's flags, a u64 for each MEMORY and TEXT, where it was, or 0
+ * if it could not be read; and a u32 with a bit for each item that could not be.
+ */
+struct sonde_kmod_item {
+	__u8 kind;
+	__u8 nr_words; /* of WORDS; else 0 */
+	__u16 bytes;   /* 8 for each word of WORDS */
+	__u32 program_bytes;
+	__u64 program; /* address of a program (expr/program.h); of WORDS: 0 */
+	__u8 words[SONDE_KMOD_WORDS_MAX]; /* by the numbers of programs */
+};
+
 enum sonde_kmod_type {
 	SONDE_KMOD_TRACEPOINT, /* `name` */
 	/* `number`, SONDE_KMOD_COMPAT; ~0: unknown, which is all but those whose
@@ -159,7 +191,10 @@ enum sonde_kmod_type {
 	 * nr / 8 */
 	SONDE_KMOD_SYSCALL_ENTRY,
 	SONDE_KMOD_SYSCALL_EXIT,
-	SONDE_KMOD_KPROBE, /* `name`: symbol or symbol+offset */
+	/* `name`: symbol or symbol+offset. Or at an `address`: then it has items
+	 * and no caps, and `name` is a tracepoint that it keeps on, or empty. That
+	 * is for who may read the kernel's memory (CAP_PERFMON), else EPERM. */
+	SONDE_KMOD_KPROBE,
 	/* `name`: symbol. `number`: how many calls of it can be in progress,
 	 * each on its way to a return that is recorded; 0: the default */
 	SONDE_KMOD_KRETPROBE,
@@ -178,6 +213,9 @@ enum sonde_kmod_type {
  * payload is, up to the last text that the filter calls for. Nothing is captured
  * by them, so what they say of sources isn't used; `max` is of BYTES only. */
 #define SONDE_KMOD_DESCRIBED 16u
+/* Of a probe at an address: what follows its items. */
+#define SONDE_KMOD_ADDRESSES 32u
+#define SONDE_KMOD_UNREAD    64u
 /* So such a name begins; then PROVIDER__EVENT. */
 #define SONDE_KMOD_DESCRIBED_NAME "sonde1_"
 
@@ -194,6 +232,11 @@ struct sonde_kmod_event {
 	__u32 nr_texts; /* of the filter's calls: where ref i finds its text */
 	__u64 texts;    /* address of struct sonde_kmod_text[nr_texts] */
 	char name[SONDE_KMOD_NAME_MAX];
+	__u64 address; /* of a KPROBE; or 0 */
+	__u64 place;
+	__u64 items; /* address of struct sonde_kmod_item[nr_items] */
+	__u32 nr_items;
+	__u32 reserved;
 };
 
 /* As struct sonde_condition_text (source/condition.h). */
@@ -212,7 +255,12 @@ struct sonde_kmod_event_counts {
 	__u32 size;
 	__u32 judged; /* out: bits of SONDE_KMOD_JUDGED_; 0, too, without one */
 	__u64 recorded;
-	__u64 filtered;
+	__u64 filtered; /* of a probe at an address: 0 */
+	/* Of one at an address: hits that found no room in a buffer, or were too
+	 * deep, which the session's counts have as well; and those whose condition
+	 * met memory that can't be read, so that it was false. */
+	__u64 lost;
+	__u64 faults;
 };
 
 /* Events that belong to no stream. */

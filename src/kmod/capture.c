@@ -266,8 +266,8 @@ static __always_inline long copy_user(void *to, unsigned long from,
 }
 
 /* Up to its NUL, which is written in any case, in `max` bytes; how many. */
-static __always_inline u32 copy_text(unsigned char *to, u64 address, u32 max,
-				     copy_fn copy)
+static __always_inline u32 copy_text_told(unsigned char *to, u64 address,
+					  u32 max, copy_fn copy, bool *is_bad)
 {
 	u32 n = 0;
 
@@ -277,7 +277,8 @@ static __always_inline u32 copy_text(unsigned char *to, u64 address, u32 max,
 				 (u32)(PAGE_SIZE - offset_in_page(from)));
 		u32 end = n + piece;
 
-		if (copy(to + n, from, piece))
+		*is_bad = copy(to + n, from, piece);
+		if (*is_bad)
 			break;
 		for (; n < end; n++) {
 			if (!to[n])
@@ -286,6 +287,23 @@ static __always_inline u32 copy_text(unsigned char *to, u64 address, u32 max,
 	}
 	to[n] = 0;
 	return n + 1;
+}
+
+static __always_inline u32 copy_text(unsigned char *to, u64 address, u32 max,
+				     copy_fn copy)
+{
+	bool is_bad;
+
+	return copy_text_told(to, address, max, copy, &is_bad);
+}
+
+notrace bool sonde_copy_text(unsigned char *to, u64 address, u32 max)
+{
+	bool is_bad = false;
+	u32 n = copy_text_told(to, address, max, copy_kernel, &is_bad);
+
+	memset(to + n, 0, max - n); /* pieces are copied beyond a NUL, too */
+	return !is_bad;
 }
 
 static notrace u32 user_text(unsigned char *to, u64 address, u32 max)

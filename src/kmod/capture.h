@@ -140,6 +140,10 @@ enum sonde_fixed {
 	SONDE_FIXED_LOADS, /* what is fixed, but takes more than that */
 };
 
+/* At most `max` bytes from the address of the kernel's, with its NUL; zeros are what is
+ * left. False: they can't be read up to it. With a level. */
+bool sonde_copy_text(unsigned char *to, u64 address, u32 max);
+
 /* Of a VALUE; without a path, of any context, else with a level. */
 u64 sonde_caps_number(const struct sonde_kmod_cap *cap,
 		      const struct sonde_site *site);
@@ -260,8 +264,15 @@ u64 sonde_filter_steps(const struct sonde_filter *filter);
  * off. */
 bool sonde_filter_passes(const struct sonde_filter *filter,
 			 const unsigned char *payload, u32 bytes);
-/* Of one that is NATIVE, WORDS or a ROW: whether it holds for these. */
-bool sonde_filter_holds(const struct sonde_filter *filter, const u64 *words);
+/* Of one that is NATIVE, WORDS or a ROW: 1 if it holds for these, else 0; or of one
+ * that sees memory, 2 if it could not be read (enum sonde_seeing_result). */
+u32 sonde_filter_verdict(const struct sonde_filter *filter, const u64 *words);
+/* Of one that sees none. */
+static __always_inline bool
+sonde_filter_holds(const struct sonde_filter *filter, const u64 *words)
+{
+	return sonde_filter_verdict(filter, words);
+}
 
 /* Whether a filter that can be judged by the words alone rejects. */
 static __always_inline bool

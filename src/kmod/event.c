@@ -19,19 +19,38 @@
  * Costs are charged to the session's memory: one can ask for 16384 events with
  * a filter of 64 KiB each, or kretprobes with room for 65536 calls each.
  */
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "kmod/items.h"
 #include "kmod/probe.h"
 
-#define KNOWN_FLAGS                                                     \
-	(SONDE_KMOD_COMPAT | SONDE_KMOD_WANT_FD | SONDE_KMOD_DISABLED | \
-	 SONDE_KMOD_TYPED | SONDE_KMOD_DESCRIBED)
+#define KNOWN_FLAGS                                                       \
+	(SONDE_KMOD_COMPAT | SONDE_KMOD_WANT_FD | SONDE_KMOD_DISABLED |   \
+	 SONDE_KMOD_TYPED | SONDE_KMOD_DESCRIBED | SONDE_KMOD_ADDRESSES | \
+	 SONDE_KMOD_UNREAD)
 
 /* ---- checking ---- */
+
+/* What is for kprobes at addresses only, and what is not for them. */
+static int address_check(const struct sonde_kmod_event *from)
+{
+	if (!from->address)
+		return from->place || from->items || from->nr_items ||
+				       from->flags & (SONDE_KMOD_ADDRESSES |
+						      SONDE_KMOD_UNREAD) ?
+			       -EINVAL :
+			       0;
+	if (from->type != SONDE_KMOD_KPROBE || from->nr_caps ||
+	    from->nr_texts || from->nr_items > SONDE_KMOD_ITEMS_MAX ||
+	    !from->items != !from->nr_items)
+		return -EINVAL;
+	return perfmon_capable() ? 0 : -EPERM;
+}
 
 static int head_check(const struct sonde_kmod_event *from)
 {
@@ -57,7 +76,7 @@ static int head_check(const struct sonde_kmod_event *from)
 		return 0;
 	if (!memchr(from->name, 0, sizeof(from->name)))
 		return -EINVAL;
-	return from->name[0] ? 0 : -EINVAL;
+	return from->name[0] || from->address ? 0 : -EINVAL;
 }
 
 /* Its probe takes the tracepoint's argument for the address of a call: so by its
@@ -79,6 +98,7 @@ static void event_free(struct sonde_event *event)
 {
 	if (event->filter)
 		sonde_filter_free(event->filter);
+	sonde_items_free(event->items);
 	free_percpu(event->count);
 	kfree(event->caps);
 	kfree(event);
@@ -132,8 +152,14 @@ static int event_furnish(struct sonde_event *event,
 		if (!rc)
 			event->filter = filter;
 	}
+	if (!rc && from->address) {
+		rc = sonde_items_make(from, &event->items, &event->fixed_bytes);
+		event->is_fixed =
+			SONDE_FIXED_LOADS; /* which no list of caps is */
+	}
+	event->counts_rejected = event->count && !from->address;
 	event->is_plain = event->is_fixed == SONDE_FIXED_PLAIN &&
-			  !event->filter &&
+			  !from->address && !event->filter &&
 			  !(from->flags & SONDE_KMOD_DESCRIBED);
 	return rc;
 }
@@ -146,11 +172,17 @@ static u64 event_bytes(const struct sonde_kmod_event *from)
 		    (from->filter ? PAGE_SIZE : 0) +
 		    from->nr_texts * sizeof(struct sonde_kmod_text) +
 		    from->nr_caps * sizeof(struct sonde_kmod_cap) +
-		    sonde_point_bytes(from);
+		    sonde_point_bytes(from) + sonde_items_bytes(from);
 
 	if (from->flags & SONDE_KMOD_WANT_FD)
 		bytes += sizeof(struct sonde_event_count) * num_possible_cpus();
 	return bytes;
+}
+
+static u64 event_steps(const struct sonde_event *event)
+{
+	return sonde_filter_steps(event->filter) +
+	       sonde_items_steps(event->items);
 }
 
 /* The filters of a point run one after the other, with preemption off. The
@@ -158,7 +190,7 @@ static u64 event_bytes(const struct sonde_kmod_event *from)
 static int event_add_bounded(struct sonde_event *event,
 			     const struct sonde_kmod_event *from)
 {
-	u64 steps = sonde_filter_steps(event->filter);
+	u64 steps = event_steps(event);
 	u32 enabled = event->enabled;
 	int rc;
 
@@ -248,7 +280,7 @@ void sonde_event_drop(struct sonde_event *event)
 	struct sonde_channel *channel = event->channel;
 
 	lockdep_assert_held(&sonde_control);
-	event->point->filter_steps -= sonde_filter_steps(event->filter);
+	event->point->filter_steps -= event_steps(event);
 	sonde_point_remove(event);
 	list_del(&event->in_channel);
 	channel->nr_events--;
@@ -300,6 +332,8 @@ static long event_counts(const struct sonde_event *event, unsigned long arg)
 
 		out.recorded += READ_ONCE(count->recorded);
 		out.filtered += READ_ONCE(count->filtered);
+		out.lost += READ_ONCE(count->lost);
+		out.faults += READ_ONCE(count->faults);
 	}
 	return sonde_copy_out(arg, &out, sizeof(out));
 }
@@ -341,6 +375,8 @@ int sonde_channel_add_event(struct sonde_channel *channel, unsigned long arg)
 		rc = head_check(&from);
 	if (!rc)
 		rc = described_check(&from);
+	if (!rc)
+		rc = address_check(&from);
 	if (rc)
 		return rc;
 	if (from.flags & SONDE_KMOD_TYPED && !sonde_typed_find(from.name))

@@ -54,9 +54,10 @@
 
 #include "expr/program.h"
 #include "kmod/capture.h"
+#include "kmod/seeing.h"
 
 #define BASES 3u /* bits: payload, whence */
-#define WORDS 2u /* a base that no user's program has */
+#define WORDS SONDE_SEEING_WORDS
 
 /* Base 1. */
 struct whence {
@@ -75,7 +76,8 @@ struct sonde_filter {
 	u32 most_bytes; /* of a text that it may see */
 	u32 nr_caps;
 	bool is_described; /* caps are of the payload only, not of arguments */
-	bool is_typed; /* they say the same as the payload, but not always */
+	bool is_typed;  /* they say the same as the payload, but not always */
+	bool is_seeing; /* of a kprobe at an address: registers and memory */
 	u64 steps;
 	const struct sonde_kmod_cap *caps; /* the event's */
 	struct sonde_kmod_text *texts;
@@ -225,14 +227,16 @@ notrace bool sonde_filter_passes(const struct sonde_filter *filter,
 	return sonde_program_test(filter->program, &env);
 }
 
-notrace bool sonde_filter_holds(const struct sonde_filter *filter,
-				const u64 *words)
+notrace u32 sonde_filter_verdict(const struct sonde_filter *filter,
+				 const u64 *words)
 {
 	struct whence whence;
 	struct sonde_expr_env env;
 
 	if (likely(filter->native))
 		return filter->early.run(words, filter->early.code);
+	if (filter->is_seeing)
+		return sonde_seeing_verdict(filter->program, words);
 	whence.tid = (u32)current->pid;
 	whence.cpu = (u32)raw_smp_processor_id();
 	env.bases[1] = (const uint8_t *)&whence;
@@ -314,10 +318,16 @@ static u32 find_most_bytes(const struct sonde_filter *filter)
 		   filter->program->texts_bytes);
 }
 
-static int check_program(struct sonde_filter *filter)
+static int check_program(struct sonde_filter *filter,
+			 const struct sonde_kmod_event *from)
 {
-	const struct sonde_program *program = filter->program;
+	struct sonde_program *program = filter->program;
 	int err = 0;
+
+	if (filter->is_seeing) {
+		filter->steps = program->nr_ops;
+		return sonde_seeing_prepare(program, from->place);
+	}
 
 	if (program->bases & ~BASES)
 		return -EINVAL;
@@ -764,9 +774,26 @@ static void find_early(struct sonde_filter *filter,
 		filter->early.how = SONDE_FILTER_WORDS;
 }
 
+/* There are no captures. */
+static void find_seeing(struct sonde_filter *filter,
+			const struct sonde_program_state *states)
+{
+	filter->early.how = SONDE_FILTER_WORDS;
+	filter->native = sonde_seeing_native(filter->program, states, false);
+	if (!filter->native)
+		return;
+	filter->early.run = sonde_native_function(filter->native);
+	filter->early.code = sonde_native_code(filter->native);
+	filter->early.how = SONDE_FILTER_NATIVE;
+}
+
 static void find_how(struct sonde_filter *filter,
 		     const struct sonde_program_state *states)
 {
+	if (filter->is_seeing) {
+		find_seeing(filter, states);
+		return;
+	}
 	if (see_words(filter)) {
 		find_early(filter, states);
 	} else if (see_row(filter)) {
@@ -799,29 +826,27 @@ static int verify(const struct sonde_program *program,
 	return 0;
 }
 
-static int get_program(struct sonde_filter *filter,
-		       const struct sonde_kmod_event *from,
-		       struct sonde_program_state **ret_states)
+int sonde_filter_copy_program(u64 from, u32 bytes,
+			      struct sonde_program **ret_program,
+			      struct sonde_program_state **ret_states)
 {
-	const void __user *at = u64_to_user_ptr(from->filter);
 	struct sonde_program *program;
-	u64 bytes;
+	u64 needed;
 
-	if (from->filter_bytes < sizeof(*program) ||
-	    from->filter_bytes > SONDE_KMOD_FILTER_MAX)
+	if (bytes < sizeof(*program) || bytes > SONDE_KMOD_FILTER_MAX)
 		return -EINVAL;
-	program = kvmalloc(from->filter_bytes, GFP_KERNEL_ACCOUNT);
+	program = kvmalloc(bytes, GFP_KERNEL_ACCOUNT);
 	if (!program)
 		return -ENOMEM;
-	filter->program = program;
-	if (copy_from_user(program, at, from->filter_bytes))
+	*ret_program = program;
+	if (copy_from_user(program, u64_to_user_ptr(from), bytes))
 		return -EFAULT;
 	if (program->nr_ops == 0 || program->nr_ops > SONDE_PROGRAM_OPS)
 		return -EINVAL;
-	bytes = sizeof(*program) +
-		(u64)program->nr_ops * sizeof(program->ops[0]) +
-		program->texts_bytes;
-	if (bytes > from->filter_bytes)
+	needed = sizeof(*program) +
+		 (u64)program->nr_ops * sizeof(program->ops[0]) +
+		 program->texts_bytes;
+	if (needed > bytes)
 		return -EINVAL;
 	return verify(program, ret_states);
 }
@@ -871,12 +896,14 @@ int sonde_filter_make(const struct sonde_kmod_event *from,
 	filter->type = from->type;
 	filter->is_described = from->flags & SONDE_KMOD_DESCRIBED;
 	filter->is_typed = from->flags & SONDE_KMOD_TYPED;
+	filter->is_seeing = from->address;
 	filter->fixed = fixed_bytes(caps, nr_caps);
-	err = get_program(filter, from, &states);
+	err = sonde_filter_copy_program(from->filter, from->filter_bytes,
+					&filter->program, &states);
 	if (!err)
 		err = get_texts(filter, from);
 	if (!err)
-		err = check_program(filter);
+		err = check_program(filter, from);
 	if (!err)
 		find_how(filter, states);
 	kvfree(states);

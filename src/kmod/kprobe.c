@@ -3,7 +3,8 @@
  * kprobe.c - probes anywhere in the kernel's code.
  *
  *	kprobe		any instruction. No post handler, so the kernel replaces
- *			the breakpoint by a jump where it can
+ *			the breakpoint by a jump where it can. At an address, it may
+ *			keep a tracepoint on, whose site that is
  *	kretprobe	return from a function; its arguments were kept at entry
  *	function	entry to a function, by ftrace: cheaper than a kprobe, and
  *			no instruction is replaced but the one that is there for it
@@ -30,11 +31,15 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/slab.h>
+#include <linux/tracepoint.h>
 
+#include "kmod/items.h"
 #include "kmod/probe.h"
+#include "kmod/seeing.h"
 
 struct sonde_kprobe {
 	struct sonde_point *point;
+	struct tracepoint *held; /* by one at an address; or NULL */
 	char symbol[SONDE_KMOD_NAME_MAX];
 	union {
 		struct kprobe at;
@@ -125,20 +130,38 @@ static __always_inline const u64 *words_of(const struct pt_regs *regs)
 }
 
 /* A condition is asked before anything else, so whether who runs is to be recorded
- * isn't known yet; that matters only where rejected ones are counted. */
+ * isn't known yet; that matters only where rejected ones are counted: of one at an
+ * address, not. */
 static __always_inline void kprobe_rejected(const struct sonde_event *event)
 {
-	if (unlikely(event->count) && sonde_event_wants(event))
+	if (unlikely(event->counts_rejected) && sonde_event_wants(event))
 		sonde_event_filtered(event);
 }
 
-static __always_inline bool kprobe_rejects(const struct sonde_event *event,
-					   const u64 *words)
+/* Its condition met memory that can't be read. */
+static noinline notrace void kprobe_faulted(const struct sonde_event *event)
 {
-	if (!event->filter || !sonde_filter_rejects(event->filter, words))
+	if (event->count && sonde_event_wants(event))
+		this_cpu_inc(event->count->faults);
+}
+
+static notrace bool kprobe_rejects(const struct sonde_event *event,
+				   const u64 *words)
+{
+	u32 verdict;
+
+	if (!event->filter)
 		return false;
-	kprobe_rejected(event);
-	return true;
+	if (!event->items) {
+		if (!sonde_filter_rejects(event->filter, words))
+			return false;
+		kprobe_rejected(event);
+		return true;
+	}
+	verdict = sonde_filter_verdict(event->filter, words);
+	if (verdict == SONDE_SEEN_FAULT)
+		kprobe_faulted(event);
+	return verdict != SONDE_SEEN_VALUE;
 }
 
 /* The stack's are found by the kernel. */
@@ -193,6 +216,8 @@ static noinline notrace void record_kprobe(const struct sonde_point *point,
 			continue;
 		if (likely(sonde_event_is_plain(event)))
 			record_kprobe_plain(event, regs);
+		else if (event->items)
+			sonde_items_record(event, regs);
 		else
 			record_kprobe_any(point, event, regs);
 	}
@@ -206,6 +231,7 @@ static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
 		container_of(at, struct sonde_kprobe, at)->point;
 	const struct sonde_filter_early *early;
 	const struct sonde_event *only;
+	u32 verdict;
 
 	if (unlikely(!is_watched()))
 		return 0;
@@ -213,8 +239,19 @@ static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
 	only = smp_load_acquire(&point->only);
 	if (likely(only)) {
 		early = sonde_filter_early(only->filter);
-		if (!early->run(words_of(regs), early->code)) {
+		verdict = early->run(words_of(regs), early->code);
+		if (!verdict) {
 			kprobe_rejected(only);
+			return 0;
+		}
+		if (unlikely(verdict == SONDE_SEEN_FAULT)) {
+			kprobe_faulted(only);
+			return 0;
+		}
+		/* It is the only one, and need not be looked for in the list. */
+		if (only->items) {
+			if (sonde_event_wants(only))
+				sonde_items_record(only, regs);
 			return 0;
 		}
 	}
@@ -233,12 +270,62 @@ static int attach_kprobe(struct sonde_kprobe *kprobe, unsigned int offset)
 	return register_kprobe(&kprobe->at);
 }
 
+/* What keeps a tracepoint on, so that its site's code is come to. */
+static notrace void on_held(void *data)
+{
+}
+
+static int hold_tracepoint(struct sonde_kprobe *kprobe)
+{
+	struct tracepoint *tracepoint;
+	int err;
+
+	if (!kprobe->point->name[0])
+		return 0;
+	tracepoint = sonde_tracepoint_find(kprobe->point->name);
+	if (!tracepoint)
+		return -ENOENT;
+	if (SONDE_CALLS_ARE_CHECKED)
+		return -EOPNOTSUPP;
+	err = tracepoint_probe_register(tracepoint, on_held, kprobe);
+	if (!err)
+		kprobe->held = tracepoint;
+	return err;
+}
+
+static void let_go(struct sonde_kprobe *kprobe)
+{
+	if (kprobe->held) /* it is registered, so this can't fail */
+		(void)tracepoint_probe_unregister(kprobe->held, on_held,
+						  kprobe);
+	kprobe->held = NULL;
+}
+
+static int attach_at_address(struct sonde_kprobe *kprobe)
+{
+	int err;
+
+	kprobe->at = (struct kprobe){
+		.addr = (void *)(unsigned long)kprobe->point->address,
+		.pre_handler = on_kprobe,
+	};
+	err = register_kprobe(&kprobe->at);
+	if (err)
+		return err;
+	err = hold_tracepoint(kprobe);
+	if (err)
+		unregister_kprobe(&kprobe->at);
+	return err;
+}
+
 static void detach_kprobes(struct sonde_point *const *points, u32 nr)
 {
 	struct kprobe *all[SONDE_DETACH_MAX];
 
-	for (u32 i = 0; i < nr; i++)
+	for (u32 i = 0; i < nr; i++) {
+		let_go(own(points[i]));
 		all[i] = &own(points[i])->at;
+	}
 	unregister_kprobes(all, (int)nr);
 }
 
@@ -250,6 +337,10 @@ static u32 missed_kprobe(const struct sonde_kprobe *kprobe)
 static int attach_kprobe(struct sonde_kprobe *kprobe, unsigned int offset)
 {
 	return -EOPNOTSUPP;
+}
+
+static void let_go(struct sonde_kprobe *kprobe)
+{
 }
 
 static void detach_kprobes(struct sonde_point *const *points, u32 nr)
@@ -474,8 +565,13 @@ static void detach_functions(struct sonde_point *const *points, u32 nr)
 static int attach(struct sonde_kprobe *kprobe)
 {
 	unsigned int offset;
-	int err = parse(kprobe, kprobe->point->name, &offset);
+	int err;
 
+#ifdef CONFIG_KPROBES
+	if (kprobe->point->address)
+		return attach_at_address(kprobe);
+#endif
+	err = parse(kprobe, kprobe->point->name, &offset);
 	if (err)
 		return err;
 	if (kprobe->point->type == SONDE_KMOD_KPROBE)
@@ -510,6 +606,16 @@ void sonde_kprobes_detach(struct sonde_point *const *points, u32 nr)
 		detach_kretprobes(points, nr);
 	else
 		detach_functions(points, nr);
+}
+
+void sonde_kprobe_let_go(const struct sonde_point *point,
+			 const struct module *module)
+{
+	struct sonde_kprobe *kprobe = own(point);
+
+	if (kprobe && kprobe->held &&
+	    sonde_tracepoint_find_in(module, point->name) == kprobe->held)
+		let_go(kprobe);
 }
 
 struct sonde_misses sonde_kprobe_misses(const struct sonde_point *point)

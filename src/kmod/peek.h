@@ -61,9 +61,45 @@ static __always_inline bool sonde_peek_here(u64 address, u32 bytes,
 	*ret_value = value;
 	return true;
 }
+
+/* The same, and whether it could be read: behind a fault that isn't said. */
+#define SONDE_PEEK_TOLD_(how, value, good, address)  \
+	__asm__ volatile("1: " how "\n"              \
+			 "movl $1, %k1\n"            \
+			 "2:\n" _ASM_EXTABLE(1b, 2b) \
+			 : "+r"(value), "+r"(good)   \
+			 : "r"(address))
+
+static __always_inline bool sonde_peek_here_told(u64 address, u32 bytes,
+						 u64 *to, bool *ret_good)
+{
+	u64 value = 0;
+	u64 good = 0;
+
+	if (unlikely(address - sonde_peek_range.begin >=
+		     sonde_peek_range.bytes))
+		return false;
+	if (bytes == 4)
+		SONDE_PEEK_TOLD_("movl (%2), %k0", value, good, address);
+	else if (bytes == 8)
+		SONDE_PEEK_TOLD_("movq (%2), %0", value, good, address);
+	else if (bytes == 1)
+		SONDE_PEEK_TOLD_("movzbl (%2), %k0", value, good, address);
+	else
+		SONDE_PEEK_TOLD_("movzwl (%2), %k0", value, good, address);
+	*to = value;
+	*ret_good = good;
+	return true;
+}
 #else
 static inline void sonde_peek_init(void)
 {
+}
+
+static __always_inline bool sonde_peek_here_told(u64 address, u32 bytes,
+						 u64 *to, bool *ret_good)
+{
+	return false;
 }
 
 static __always_inline bool sonde_peek_here(u64 address, u32 bytes,
@@ -86,6 +122,22 @@ static __always_inline u64 sonde_peek(u64 address, u32 bytes)
 		return 0;
 	return IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) ? value >> (64 - 8 * bytes) :
 						   value;
+}
+
+/* The same; false: they are bad, and *to is 0. */
+static __always_inline bool sonde_peek_told(u64 address, u32 bytes, u64 *to)
+{
+	bool good;
+
+	if (likely(sonde_peek_here_told(address, bytes, to, &good)))
+		return good;
+	*to = 0;
+	if (copy_from_kernel_nofault(to, (const void *)(unsigned long)address,
+				     bytes))
+		return false;
+	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
+		*to >>= 64 - 8 * bytes;
+	return true;
 }
 
 #endif /* KMOD_PEEK_H */

@@ -73,12 +73,6 @@
 #error "how this machine passes arguments is not known"
 #endif
 
-#if defined(CONFIG_CFI_CLANG) || defined(CONFIG_CFI)
-#define CALLS_ARE_CHECKED true
-#else
-#define CALLS_ARE_CHECKED false
-#endif
-
 #define DEAD_MAX (256ull << 20)
 
 static LIST_HEAD(points);
@@ -315,7 +309,7 @@ static int tracepoint_attach(struct sonde_point *point)
 
 	if (!tracepoint)
 		return -ENOENT;
-	if (CALLS_ARE_CHECKED &&
+	if (SONDE_CALLS_ARE_CHECKED &&
 	    point->probe != (void *)sonde_tracepoint_described &&
 	    called(point) != sonde_typed_find(point->name))
 		return -EOPNOTSUPP;
@@ -347,6 +341,8 @@ static void module_goes(const struct module *module)
 		if (point->type == SONDE_KMOD_TRACEPOINT && point->own &&
 		    sonde_tracepoint_find_in(module, point->name) == point->own)
 			tracepoint_detach(point);
+		else if (point->type == SONDE_KMOD_KPROBE)
+			sonde_kprobe_let_go(point, module);
 	}
 	sonde_tracepoint_drop(module);
 }
@@ -526,8 +522,8 @@ static void *choose_probe(const struct sonde_event *event,
 /* Machines differ in how many arguments the quick probe can pass on. */
 static bool is_quick(const struct sonde_event *event, const void *probe)
 {
-	return FEW == 5 && !CALLS_ARE_CHECKED && probe && probe != probe_many &&
-	       event->filter &&
+	return FEW == 5 && !SONDE_CALLS_ARE_CHECKED && probe &&
+	       probe != probe_many && event->filter &&
 	       sonde_filter_early(event->filter)->how == SONDE_FILTER_RANGE;
 }
 
@@ -537,8 +533,8 @@ static bool is_early(const struct sonde_event *event, const void *probe)
 {
 	enum sonde_filter_how how;
 
-	if (FEW != 5 || CALLS_ARE_CHECKED || !event->filter || event->count ||
-	    (probe != probe_few && probe != probe_tasks))
+	if (FEW != 5 || SONDE_CALLS_ARE_CHECKED || !event->filter ||
+	    event->count || (probe != probe_few && probe != probe_tasks))
 		return false;
 	how = sonde_filter_early(event->filter)->how;
 	return how == SONDE_FILTER_ROW || how == SONDE_FILTER_NATIVE;
@@ -568,7 +564,8 @@ static bool is_it(const struct sonde_point *point,
 	if (is_syscall(from->type))
 		return point->number == from->number &&
 		       point->flags == (from->flags & SONDE_KMOD_COMPAT);
-	return !memcmp(point->name, from->name, sizeof(point->name));
+	return point->address == from->address &&
+	       !memcmp(point->name, from->name, sizeof(point->name));
 }
 
 static struct sonde_point *find(const struct sonde_event *event,
@@ -595,6 +592,7 @@ static struct sonde_point *make(const struct sonde_event *event,
 		return NULL;
 	INIT_LIST_HEAD(&point->events);
 	point->type = from->type;
+	point->address = from->address;
 	point->bytes = sonde_point_bytes(from);
 	point->probe = probe;
 	point->is_quick = is_quick(event, probe);

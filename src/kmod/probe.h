@@ -46,7 +46,8 @@ struct sonde_point {
 	u32 number;  /* of a system call; of a kretprobe: calls in progress */
 	u32 flags;   /* of a system call: SONDE_KMOD_COMPAT or 0 */
 	u32 nr_events;
-	u64 bytes;        /* that it takes, with what the kernel keeps for it */
+	u64 address; /* of a kprobe at one, whose name is what it keeps on; 0 */
+	u64 bytes;   /* that it takes, with what the kernel keeps for it */
 	u64 filter_steps; /* of its events, at most SONDE_KMOD_FILTERS_STEPS */
 	void *probe;      /* of a tracepoint */
 	/* Of a tracepoint whose events have filters that are ranges (capture.h)
@@ -73,6 +74,12 @@ struct sonde_point {
 int sonde_syscall_attach(struct sonde_point *point);
 void sonde_syscall_detach(struct sonde_point *point);
 int sonde_kprobe_attach(struct sonde_point *point);
+
+/* Of a kprobe at an address, if the tracepoint that it keeps on is that module's, which
+ * goes. Under sonde_control. */
+struct module;
+void sonde_kprobe_let_go(const struct sonde_point *point,
+			 const struct module *module);
 
 /* At most so many at a time: the kernel keeps everybody from registering kprobes
  * meanwhile, and needs milliseconds for each, a grace period for all. */
@@ -211,6 +218,13 @@ static __always_inline void sonde_event_capture(const struct sonde_event *event,
 #else
 #define sonde_probe_begin() barrier()
 #define sonde_probe_end()   barrier()
+#endif
+
+/* Whether indirect calls must be of the type of what they call (kCFI). */
+#if defined(CONFIG_CFI_CLANG) || defined(CONFIG_CFI)
+#define SONDE_CALLS_ARE_CHECKED true
+#else
+#define SONDE_CALLS_ARE_CHECKED false
 #endif
 
 #endif /* KMOD_PROBE_H */

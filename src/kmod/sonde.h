@@ -18,6 +18,8 @@
  *	kprobe.c	kprobes, kretprobes, functions
  *	filter.c	conditions: the verifier and evaluator of expr/
  *	native.c	conditions as machine code
+ *	seeing.c	programs that see a kprobe's registers and memory
+ *	items.c		what a probe at an address collects by them
  *	scope.c		who is in a session's tree
  *	clock.c		the CPU's counter, or the synthetic clock
  *
@@ -141,6 +143,9 @@ struct sonde_channel {
 struct sonde_event_count {
 	u64 recorded;
 	u64 filtered;
+	/* of a probe at an address */
+	u64 lost;
+	u64 faults;
 };
 
 struct sonde_event {
@@ -153,7 +158,9 @@ struct sonde_event {
 	u32 fixed_bytes; /* of the payload if is_fixed */
 	u8 is_fixed;     /* no texts, no buffers */
 	u8 nr_caps;
-	u8 is_plain; /* nothing but arguments, and no filter */
+	u8 is_plain;               /* nothing but arguments, and no filter */
+	u8 counts_rejected;        /* by a kprobe\'s condition */
+	struct sonde_items *items; /* of a probe at an address; else NULL */
 	const struct sonde_filter *filter;        /* NULL: none */
 	struct sonde_event_count __percpu *count; /* only with WANT_FD */
 	const struct sonde_kmod_cap *caps;
@@ -281,6 +288,13 @@ int sonde_caps_check(const struct sonde_kmod_cap *caps, u32 nr, u32 *ret_bytes,
 /* ---- filter.c ---- */
 
 struct sonde_filter;
+struct sonde_program;
+struct sonde_program_state;
+/* A user's program of so many bytes, verified, with what the verifier found; 0, or
+ * -errno. Both are for kvfree() in any case, and NULL before. May sleep. */
+int sonde_filter_copy_program(u64 from, u32 bytes,
+			      struct sonde_program **ret_program,
+			      struct sonde_program_state **ret_states);
 int sonde_filter_make(const struct sonde_kmod_event *from,
 		      const struct sonde_kmod_cap *caps, u32 nr_caps,
 		      struct sonde_filter **ret_filter);

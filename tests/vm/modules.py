@@ -201,6 +201,7 @@ class Pass:
 
 
 OTHERS = ("control_test", "door_test", "probes_test", "conditions_test",
+          "items_test",
           "syscall_test")
 
 

@@ -351,6 +351,88 @@ static void kprobe(uint64_t bare, bool passes, const char *name)
 	client_close(&client);
 }
 
+/* ---- kprobes at addresses, as GDB's tracepoints are put in ---- */
+
+#if defined(__x86_64__)
+#define WORD_SI 13u
+#define WORD_DI 14u
+
+static uint64_t address_of_function(void)
+{
+	FILE *file = fopen("/proc/kallsyms", "r");
+	unsigned long long address;
+	uint64_t found = 0;
+	char line[512], symbol[256];
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%llx %*c %255s", &address, symbol) == 2 &&
+		    !strcmp(symbol, "sonde_test_function"))
+			found = address;
+	if (!found)
+		die("/proc/kallsyms");
+	(void)fclose(file); /* only read */
+	return found;
+}
+
+/* The same over registers. */
+static void write_paper_of_registers(union paper *paper, bool is_contrary)
+{
+	write_paper(paper, is_contrary);
+	paper->program.bases = 0;
+	paper->program.ops[0].code = SONDE_EXPR_OP_REGISTER;
+	paper->program.ops[0].number = WORD_DI;
+	paper->program.ops[3].code = SONDE_EXPR_OP_REGISTER;
+	paper->program.ops[3].offset = 0;
+	paper->program.ops[3].number = WORD_SI;
+}
+
+/* Its event is counted, as GDB's are, and both arguments are collected. */
+static void probe(uint64_t bare, bool passes, const char *name)
+{
+	const struct sonde_kmod_item both = {
+		.kind = SONDE_KMOD_ITEM_WORDS,
+		.nr_words = 2,
+		.bytes = 16,
+		.words = { WORD_DI, WORD_SI },
+	};
+	union paper filter;
+	struct sonde_kmod_event event = {
+		.size = sizeof(event),
+		.type = SONDE_KMOD_KPROBE,
+		.id = TICK_ID,
+		.flags = SONDE_KMOD_WANT_FD | SONDE_KMOD_UNREAD,
+		.filter = (uintptr_t)&filter,
+		.filter_bytes = sizeof(filter),
+		.address = address_of_function(),
+		.items = (uintptr_t)&both,
+		.nr_items = 1,
+	};
+	struct client client;
+	int fd;
+
+	write_paper_of_registers(&filter, passes);
+	begin(&client);
+	fd = client_event(&client, &event);
+	client_start(&client);
+	(void)function_calls(0); /* warm */
+	say(name, function_calls(0), bare, EVENTS);
+	client_stop(&client);
+	check_none_lost(&client);
+	(void)close(fd); /* nothing was written */
+	client_close(&client);
+}
+
+static void probes(uint64_t bare)
+{
+	probe(bare, false, "probe_rejects");
+	probe(bare, true, "probe_records");
+}
+#else
+static void probes(uint64_t bare)
+{
+}
+#endif
+
 /* ---- conditions at the kernel's own tracepoints ---- */
 
 /* A condition over 16 bytes of what the argument points to. Above what it takes to call a
@@ -417,6 +499,7 @@ static void kprobes(void)
 	say("kprobe_bare", bare, unprobed, EVENTS);
 	kprobe(bare, false, "kprobe_rejects");
 	kprobe(bare, true, "kprobe_records");
+	probes(bare);
 }
 
 int main(void)

@@ -77,6 +77,8 @@ static struct {
 static pthread_mutex_t mappings_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t succeeded[NUMBERS], failed_calls[NUMBERS], nr_calls;
 static uint64_t nr_filters; /* that were taken */
+static uint64_t nr_probes;  /* at `probed` */
+static uint64_t probed;
 static int is_over;
 
 struct fuzzer {
@@ -517,6 +519,113 @@ static void others(struct fuzzer *f)
 		(void)sched_yield();
 }
 
+/* ---- kprobes at addresses ---- */
+
+/* Of a program that sees registers and memory, and no more. */
+static bool is_seeing(uint8_t code)
+{
+	const struct sonde_expr_op_info *info = &sonde_expr_op_infos[code];
+
+	if (info->operands &
+		    (SONDE_EXPR_OPERAND_MEM | SONDE_EXPR_OPERAND_CALL |
+		     SONDE_EXPR_OPERAND_TEXT | SONDE_EXPR_OPERAND_DOUBLE) ||
+	    info->takes.texts)
+		return false;
+	return !(info->operands & SONDE_EXPR_OPERAND_MACHINE) || info->bytes ||
+	       code == SONDE_EXPR_OP_REGISTER;
+}
+
+static uint32_t make_seeing(struct fuzzer *f, union made *program)
+{
+	static const struct made_alphabet alphabet = {
+		.numbers = 6,
+		.texts = 1,
+		.senses = 2,
+		.keeps = 6,
+		.type = SONDE_EXPR_INT,
+		.has = is_seeing,
+	};
+
+	if (!made_any(program, &alphabet, 1 + below(f, 12), next_number, f))
+		return 0;
+	if (one_in(f, 4))
+		made_bend(program, next_number, f);
+	return (uint32_t)made_size(program);
+}
+
+static struct sonde_kmod_item random_item(struct fuzzer *f, union made *program)
+{
+	struct sonde_kmod_item item = {
+		.kind = (uint8_t)below(f, SONDE_KMOD_ITEM_KINDS),
+		.bytes = (uint16_t)(1u << below(f, 4)),
+	};
+
+	if (item.kind == SONDE_KMOD_ITEM_WORDS) {
+		item.nr_words = (uint8_t)(1 + below(f, 24));
+		item.bytes = (uint16_t)(item.nr_words * sizeof(uint64_t));
+		for (uint32_t i = 0; i < item.nr_words; i++)
+			item.words[i] = (uint8_t)below(f, 21);
+	} else {
+		item.program_bytes = make_seeing(f, program);
+		item.program = (uintptr_t)program;
+	}
+	if (one_in(f, 4))
+		spoil(f, &item, sizeof(item));
+	return item;
+}
+
+/* At one that this thread calls, too, or anywhere. */
+static void probe(struct fuzzer *f)
+{
+	union made programs[4];
+	struct sonde_kmod_item items[4];
+	struct sonde_kmod_event request = {
+		.size = sizeof(request),
+		.type = SONDE_KMOD_KPROBE,
+		.id = 1 + below(f, 1000),
+		.flags = below(f, 8) | (below(f, 4) * SONDE_KMOD_ADDRESSES),
+		.address = one_in(f, 8) ? odd_number(f) : probed,
+		.place = draw(f),
+		.items = (uintptr_t)items,
+		.nr_items = 1 + below(f, 3),
+	};
+	union made condition;
+	int fd;
+
+	for (uint32_t i = 0; i < 4; i++)
+		items[i] = random_item(f, &programs[i]);
+	if (one_in(f, 2)) {
+		request.filter_bytes = make_seeing(f, &condition);
+		request.filter = (uintptr_t)&condition;
+	}
+	if (one_in(f, 4))
+		(void)snprintf(request.name, sizeof(request.name), "%s",
+			       one_in(f, 2) ? "sched_switch" : "no_such");
+	spoil(f, &request, sizeof(request));
+	fd = CALL(pick(f, CHANNEL), SONDE_KMOD_EVENT, &request);
+	if (request.address == probed && fd >= 0)
+		__atomic_add_fetch(&nr_probes, 1, __ATOMIC_RELAXED);
+	keep(f, EVENT, fd);
+	(void)syscall(SYS_getppid); /* never fails */
+}
+
+/* Of a function that getppid() calls; 0: it isn't known. */
+static uint64_t find_probed(void)
+{
+	FILE *file = fopen("/proc/kallsyms", "r");
+	unsigned long long address;
+	uint64_t found = 0;
+	char line[512], symbol[256];
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%llx %*c %255s", &address, symbol) == 2 &&
+		    !strcmp(symbol, "__x64_sys_getppid"))
+			found = address;
+	if (file)
+		(void)fclose(file); /* only read */
+	return found;
+}
+
 static void duplicate(struct fuzzer *f)
 {
 	enum kind kind = (enum kind)below(f, KINDS);
@@ -534,7 +643,7 @@ static void (*const actions[])(struct fuzzer *f) = {
 	stream,      stream,      read_stream, read_stream, read_stream,
 	read_stream, read_stream, ask_stream,  map,         map,
 	drop,        drop,        drop,        drop,        others,
-	others,      duplicate,
+	others,      duplicate,   probe,       probe,
 };
 
 static void *fuzz(void *arg)
@@ -576,6 +685,11 @@ static unsigned int not_tried(void)
 	return 0;
 }
 
+static bool lacks_probes(void)
+{
+	return probed && !count_of(&nr_probes);
+}
+
 static void everything_was_tried(void)
 {
 	unsigned int missing = not_tried();
@@ -590,6 +704,8 @@ static void everything_was_tried(void)
 	verdict(!why[0], "every_call_succeeded_and_failed", why);
 	printf("  %llu filters\n", (unsigned long long)nr_filters);
 	verdict(nr_filters > 0, "filters_were_taken", "none");
+	printf("  %llu probes at an address\n", (unsigned long long)nr_probes);
+	verdict(!lacks_probes(), "probes_at_addresses_were_taken", "none");
 }
 
 static void close_everything(void)
@@ -640,12 +756,13 @@ int main(int argc, char **argv)
 		perror(SONDE_KMOD_DEVICE);
 		return 2;
 	}
+	probed = find_probed();
 	for (i = 0; i < nr; i++) {
 		fuzzers[i].random = (seed + 1) * 0x9e3779b97f4a7c15ull + i;
 		if (pthread_create(&threads[i], NULL, fuzz, &fuzzers[i]))
 			return 2;
 	}
-	for (i = 0; i < LENGTHS && (!i || not_tried()); i++)
+	for (i = 0; i < LENGTHS && (!i || not_tried() || lacks_probes()); i++)
 		(void)nanosleep(&length, NULL); /* how long it runs, no more */
 	__atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
 	for (i = 0; i < nr; i++)
