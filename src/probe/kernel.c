@@ -152,8 +152,11 @@ static int check_function(struct kernel_resolving *resolving)
 		return kernel_fail(resolving, name,
 				   "probes need this function themselves: it "
 				   "is in " BLACKLIST_FILE);
-	resolving->made->probe.address =
-		resolving->made->probe.tracepoint ? finding.address : 0;
+	if (resolving->made->probe.tracepoint)
+		resolving->made->probe.address = finding.address;
+	else if (finding.address) /* 0: this user may not know */
+		resolving->made->probe.found =
+			finding.address + resolving->made->probe.offset;
 	return 0;
 }
 

@@ -156,6 +156,23 @@ static bool is_left(const struct sonde_source_rules *rules)
 	return sonde_source_rules_unmatched(rules) != NULL;
 }
 
+/* What another source has left, by tracefs, which has no probes. */
+static int open_rest(const struct sonde_source_config *config,
+		     struct sonde_sources *set,
+		     struct sonde_source_error *error)
+{
+	struct sonde_source_config rest = *config;
+	int rc;
+
+	rest.nr_probes = 0;
+	rc = open_one(&sonde_source_tracefs, &rest, false, set, error);
+	if (is_lack(rc))
+		(void)snprintf(set->note, sizeof(set->note),
+			       "the rest of what -k selects is missing: %.900s",
+			       error->text);
+	return rc == -EINVAL || !set->nr ? rc : 0;
+}
+
 static int open_with_modules(const struct sonde_source_config *config,
 			     struct sonde_sources *set,
 			     struct sonde_source_error *error)
@@ -164,12 +181,7 @@ static int open_with_modules(const struct sonde_source_config *config,
 
 	if ((rc && rc != -ENODATA) || !is_left(config->rules))
 		return rc;
-	rc = open_one(&sonde_source_tracefs, config, false, set, error);
-	if (is_lack(rc))
-		(void)snprintf(set->note, sizeof(set->note),
-			       "the rest of what -k selects is missing: %.900s",
-			       error->text);
-	return rc == -EINVAL || !set->nr ? rc : 0;
+	return open_rest(config, set, error);
 }
 
 static int open_stock(const struct sonde_source_config *config,
@@ -223,25 +235,41 @@ static int open_auto(const struct sonde_source_config *config,
 	return rc;
 }
 
-/* Probes at functions are BPF's, and so is what it is best at; without it there
- * is nothing to be had. */
-static int open_with_probes(const struct sonde_source_config *config,
-			    struct sonde_sources *set,
-			    struct sonde_source_error *error)
+/* By BPF are probes at functions, and what it is best at. */
+static int open_probes_by_bpf(const struct sonde_source_config *config,
+			      struct sonde_sources *set,
+			      struct sonde_source_error *error)
 {
-	struct sonde_source_config rest = *config;
 	int rc = open_one(&sonde_source_bpf, config, config->rules->nr > 0, set,
 			  error);
 
-	rest.nr_probes = 0;
-	if (rc || !config->rules->nr)
+	return rc || !config->rules->nr ? rc : open_rest(config, set, error);
+}
+
+/* By the module, where it is; else by BPF, and if there is a module all the same, why
+ * not by it is said. All of them are one source's. */
+static int open_with_probes(const struct sonde_source_config *config,
+			    enum sonde_source_choice choice,
+			    struct sonde_sources *set,
+			    struct sonde_source_error *error)
+{
+	struct sonde_source_error lack = { "" };
+	int rc;
+
+	if (choice != SONDE_SOURCE_AUTO && choice != SONDE_SOURCE_MODULES)
+		return open_probes_by_bpf(config, set, error);
+	rc = open_with_modules(config, set, error);
+	if (!is_lack(rc) || choice == SONDE_SOURCE_MODULES)
 		return rc;
-	rc = open_one(&sonde_source_tracefs, &rest, false, set, error);
-	if (is_lack(rc))
+	if (rc != -ENODEV)
+		lack = *error;
+	sonde_sources_close(set);
+	rc = open_probes_by_bpf(config, set, error);
+	if (!rc && *lack.text && !*set->note)
 		(void)snprintf(set->note, sizeof(set->note),
-			       "the rest of what -k selects is missing: %.900s",
-			       error->text);
-	return rc == -EINVAL ? rc : 0;
+			       "probes in the kernel are BPF's here; %.900s",
+			       lack.text);
+	return rc;
 }
 
 /* Without stacks. */
@@ -251,7 +279,7 @@ static int open_plain(const struct sonde_source_config *config,
 		      struct sonde_source_error *error)
 {
 	if (config->nr_probes)
-		return open_with_probes(config, set, error);
+		return open_with_probes(config, choice, set, error);
 	switch (choice) {
 	case SONDE_SOURCE_AUTO:
 		return open_auto(config, set, error);

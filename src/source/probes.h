@@ -73,6 +73,9 @@ struct sonde_source_probe {
 	uint64_t offset; /* from its first byte on */
 	/* Where it is, if not 0: `function` is only what messages say. */
 	uint64_t address;
+	/* Where that is, if the kernel's symbols tell it: for who puts it in by its
+	 * address. Else 0. */
+	uint64_t found;
 	/* It is at that tracepoint, and `address` is what RIP is: of the registers
 	 * there are those that have the event's arguments at the first byte of
 	 * __traceiter_NAME. With `target`, it is at a site of it, where the

@@ -107,8 +107,8 @@ struct sonde_source_config {
 	/* Calls of a kretprobe's function that can be in progress; 0: choose
 	 * (sonde_source_returns() in selected.h). */
 	uint32_t returns;
-	/* Probes at the kernel's functions, which "bpf" alone can have; what they
-	 * refer to is borrowed until close. */
+	/* Probes at the kernel's functions, which "modules" can have, and "bpf";
+	 * what they refer to is borrowed until close. */
 	const struct sonde_source_probe *probes;
 	uint32_t nr_probes;
 	struct sonde_source_variables *variables; /* of theirs; or NULL */

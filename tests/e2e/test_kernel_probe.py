@@ -310,6 +310,35 @@ def what_cant_be_read_is_said_to_be_so():
         check_equal(hit["unread"], 0b1110, hit)
 
 
+# ---- by which way ----
+
+def source_of(probed):
+    metadata = (probed.dir / "kernel/metadata").read_text(errors="replace")
+    return re.search(r'kernel_source = "([^"]*)"', metadata)[1]
+
+
+@probe_test
+def probes_are_the_modules_where_it_is_modules():
+    need("modules")
+    probed = Probed(f"vfs_read if {OURS} && file->f_inode->i_ino > 0",
+                    "count, file->f_inode->i_ino, current->comm")
+    check_equal(source_of(probed).split(",")[0], "modules", probed.err)
+    hits = probed.hits()
+    check_equal([hit["count"] for hit in hits],
+                list(range(FIRST, FIRST + NR)), "counts")
+    check_equal({list(hit.fields.values())[1] for hit in hits},
+                {probed.inode}, "inodes")
+
+
+@probe_test
+def what_the_module_has_not_is_bpfs_which_is_told_modules():
+    need("modules")
+    need_events()
+    probed = Probed("task:task_rename if task->pid == 0", "task->pid")
+    check_equal(source_of(probed).split(",")[0], "bpf", probed.err)
+    check("away from its sites isn't the module's" in probed.err, probed.err)
+
+
 # ---- hits that the kernel leaves out ----
 
 # What the program of a probe calls to read memory.

@@ -44,6 +44,7 @@
 #include "expr/agent.h"
 #include "expr/ebpf.h"
 #include "expr/program.h"
+#include "source/registers.h"
 #include "types/desc.h"
 
 #define PMU_FILE  "/sys/bus/event_source/devices/kprobe/type"
@@ -94,14 +95,6 @@ static void probe_add(struct probe_code *code, uint32_t op, uint8_t dst,
 	};
 }
 
-#if defined(__x86_64__)
-/* In struct pt_regs, in words, by GDB's numbers: up to ss. */
-static const uint8_t probe_words[] = { 10, 5, 11, 12, 13, 14, 4,  19, 9,  8,
-				       7,  6, 3,  2,  1,  0,  16, 18, 17, 20 };
-#else
-static const uint8_t probe_words[] = { 0 };
-#endif
-
 /* Which argument of a function has it; ARGUMENTS: none. */
 static uint32_t argument_in(uint32_t number)
 {
@@ -147,9 +140,9 @@ static bool probe_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 		*ret_offset = (int16_t)(8 * ((int32_t)argument - 1));
 		return argument > 0 && argument < ARGUMENTS;
 	}
-	if (number >= SONDE_ARRAY_SIZE(probe_words))
+	if (number >= SONDE_ARRAY_SIZE(sonde_source_words))
 		return false;
-	*ret_offset = (int16_t)(8 * probe_words[number]);
+	*ret_offset = (int16_t)(8 * sonde_source_words[number]);
 	return true;
 }
 
@@ -254,7 +247,7 @@ static void code_finds_variables(struct probe_code *code)
 static void put_rip(struct probe_code *code,
 		    const struct sonde_source_probe *probe)
 {
-	if (SONDE_ARRAY_SIZE(probe_words) <= SONDE_AGENT_RIP) {
+	if (SONDE_ARRAY_SIZE(sonde_source_words) <= SONDE_AGENT_RIP) {
 		code->err = -EOPNOTSUPP;
 		return;
 	}
@@ -264,7 +257,8 @@ static void put_rip(struct probe_code *code,
 		probe_add(code, 0, 0, 0, 0, (int32_t)(probe->address >> 32));
 	} else {
 		probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1,
-			  BPF_REG_6, 8 * probe_words[SONDE_AGENT_RIP], 0);
+			  BPF_REG_6, 8 * sonde_source_words[SONDE_AGENT_RIP],
+			  0);
 		probe_add(code, BPF_ALU64 | BPF_SUB | BPF_K, BPF_REG_1, 0, 0,
 			  1);
 	}

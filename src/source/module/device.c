@@ -278,6 +278,15 @@ int module_device_add(const struct module_device *device,
 	return rc < 0 ? rc : 0;
 }
 
+int module_device_put_in(const struct module_device *device,
+			 const struct sonde_kmod_event *event)
+{
+	struct sonde_kmod_event request = *event;
+
+	return device->system->ioctl(device->channel, SONDE_KMOD_EVENT,
+				     &request);
+}
+
 int module_device_start(const struct module_device *device, pid_t root,
 			struct sonde_source_error *error)
 {

@@ -80,6 +80,10 @@ int module_device_lines(struct module_device *device,
 int module_device_add(const struct module_device *device,
 		      const struct module_event *event);
 
+/* The same, and its descriptor. */
+int module_device_put_in(const struct module_device *device,
+			 const struct sonde_kmod_event *event);
+
 /* `root` 0: everybody. */
 int module_device_start(const struct module_device *device, pid_t root,
 			struct sonde_source_error *error);

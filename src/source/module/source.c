@@ -6,6 +6,8 @@
  *	events.c	what is selected, and what the module is asked for
  *	geometry.c	how much memory a ring has
  *	device.c	the device: session, channel, events
+ *	probes.c	probes at functions, as GDB's tracepoints are; behind the
+ *			events, by their ids
  *	stream.c	a CPU's ring, read
  *	marks.c		lines that programs write
  *
@@ -31,6 +33,7 @@
 #include <string.h>
 
 #include "source/module/marks.h"
+#include "source/module/probes.h"
 #include "source/module/stream.h"
 
 struct module_source {
@@ -39,7 +42,8 @@ struct module_source {
 	struct sonde_source_config config;
 	struct module_device device;
 	struct module_events events;
-	bool *left_out; /* by event: another source has it */
+	bool *left_out;              /* by event: another source has it */
+	struct module_probes probes; /* their ids follow the events' */
 	struct module_geometry geometry;
 	struct module_stream *streams;
 	uint32_t nr_streams;
@@ -172,7 +176,8 @@ static int add_events(struct module_source *source,
 	}
 	if (nr_left_out)
 		source->config.rules->has_left = true;
-	return nr_left_out == source->events.nr && !source->marks.table ?
+	return nr_left_out == source->events.nr && !source->marks.table &&
+			       !source->config.nr_probes ?
 		       -ENODATA :
 		       0;
 }
@@ -189,7 +194,8 @@ static void module_open_door(struct module_source *source)
 	if (!rc)
 		rc = module_marks_open(
 			&source->marks, &source->device, &source->config,
-			SONDE_SOURCE_FIRST_ID + source->events.nr);
+			SONDE_SOURCE_FIRST_ID + source->events.nr +
+				source->config.nr_probes);
 	if (!rc)
 		return;
 	module_marks_close(&source->marks);
@@ -208,8 +214,9 @@ static int module_set_up(struct module_source *source,
 	/* Texts are cut so that a record fits into a sub-buffer. */
 	source->config.subbuf_bytes = source->geometry.subbuf_bytes;
 	rc = source->system->select(&source->config, &source->events, error);
-	if (rc == -ENODATA && source->wants_door) {
-		error->text[0] = '\0'; /* the door is enough */
+	if (rc == -ENODATA &&
+	    (source->wants_door || source->config.nr_probes)) {
+		error->text[0] = '\0'; /* the door is enough, and probes are */
 		rc = 0;
 	}
 	if (!rc)
@@ -220,7 +227,11 @@ static int module_set_up(struct module_source *source,
 	if (rc)
 		return rc;
 	module_open_door(source);
-	return add_events(source, error);
+	rc = module_probes_open(&source->probes, &source->device,
+				&source->config,
+				SONDE_SOURCE_FIRST_ID + source->events.nr,
+				error);
+	return rc ? rc : add_events(source, error);
 }
 
 static void module_close(struct sonde_source *base)
@@ -232,6 +243,7 @@ static void module_close(struct sonde_source *base)
 	for (uint32_t i = 0; i < source->nr_streams; i++)
 		module_stream_close(&source->streams[i]);
 	module_marks_close(&source->marks);
+	module_probes_close(&source->probes, &source->device);
 	module_device_close(&source->device);
 	source->system->release(&source->events);
 	free(source->streams);
@@ -279,9 +291,10 @@ static int module_start(struct sonde_source *base, pid_t root,
 {
 	struct module_source *source = source_of(base);
 	bool is_tree = source->config.scope == SONDE_SOURCE_TREE;
-	int rc =
-		module_device_start(&source->device, is_tree ? root : 0, error);
+	int rc;
 
+	module_probes_tick(&source->probes, &source->device);
+	rc = module_device_start(&source->device, is_tree ? root : 0, error);
 	source->is_started = !rc;
 	return rc;
 }
@@ -293,6 +306,19 @@ static void module_stop(struct sonde_source *base)
 	if (source->is_started)
 		module_device_stop(&source->device);
 	source->is_started = false;
+	module_probes_tick(&source->probes, &source->device);
+}
+
+static void module_tick(struct sonde_source *base)
+{
+	struct module_source *source = source_of(base);
+
+	module_probes_tick(&source->probes, &source->device);
+}
+
+static uint64_t module_unread(const struct sonde_source *base, uint32_t i)
+{
+	return module_probes_faults(&module_source_of_const(base)->probes, i);
 }
 
 static uint64_t module_missed(struct sonde_source *base)
@@ -314,13 +340,19 @@ static uint64_t module_unseen(struct sonde_source *base)
 
 static uint32_t module_nr_events(const struct sonde_source *base)
 {
-	return module_source_of_const(base)->events.nr;
+	const struct module_source *source = module_source_of_const(base);
+
+	return source->events.nr + source->config.nr_probes;
 }
 
 static const struct sonde_desc *module_event(const struct sonde_source *base,
 					     uint32_t index)
 {
-	return module_source_of_const(base)->events.list[index].desc;
+	const struct module_source *source = module_source_of_const(base);
+	uint32_t nr = source->events.nr;
+
+	return index < nr ? source->events.list[index].desc :
+			    source->config.probes[index - nr].desc;
 }
 
 static bool module_has(const struct sonde_source *base, const char *group,
@@ -460,6 +492,7 @@ const struct sonde_source_ops sonde_source_modules = {
 	.stream = module_stream,
 	.start = module_start,
 	.stop = module_stop,
+	.tick = module_tick,
 	.peek = module_peek,
 	.advance = module_advance,
 	.rewind = module_rewind,
@@ -470,5 +503,6 @@ const struct sonde_source_ops sonde_source_modules = {
 	.missed = module_missed,
 	.unseen = module_unseen,
 	.missed_returns = module_missed_returns,
+	.unread = module_unread,
 	.close = module_close,
 };

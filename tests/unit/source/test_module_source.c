@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "expr/program.h"
 #include "ring/layout.h"
 #include "source/marks/table.h"
 #include "source/module/geometry.h"
@@ -107,7 +108,8 @@ enum {
 	CHANNEL,
 	STREAM,
 	LINES = STREAM + 10,
-	LINES_STREAM
+	LINES_STREAM,
+	PROBE = LINES_STREAM + 10
 };
 
 #define NR_CPUS     2u
@@ -142,6 +144,11 @@ static struct {
 	char tried[40]; /* the path */
 	struct sonde_kmod_scope scope;
 	struct sonde_kmod_event events[NR_SELECTED];
+	/* the probe at an address, and what is said of it */
+	struct sonde_kmod_event probe;
+	struct sonde_kmod_event_counts probe_counts;
+	int probe_rc;
+	bool is_probe_off;
 	uint32_t started_with; /* events */
 	/* CPU 0's stream */
 	struct sonde_kmod_chunk script[SCRIPT_MAX];
@@ -188,10 +195,32 @@ static void take(void *to, const void *from, size_t size)
 	memcpy(to, from, size);
 }
 
+static int new_fd(int fd)
+{
+	fake.nr_fds++;
+	return fd;
+}
+
+static int probe_ioctl(uint32_t nr, void *argument)
+{
+	if (nr == NR(EVENT_COUNTS)) {
+		memcpy(argument, &fake.probe_counts, sizeof(fake.probe_counts));
+		return 0;
+	}
+	assert_true(nr == NR(ENABLE) || nr == NR(DISABLE));
+	fake.is_probe_off = nr == NR(DISABLE);
+	return 0;
+}
+
 static int add_event(const struct sonde_kmod_event *event)
 {
 	uint32_t i = fake.nr_requests[NR(EVENT)] - 1;
 
+	if (event->address) {
+		fake.nr_requests[NR(EVENT)]--;
+		take(&fake.probe, event, sizeof(*event));
+		return fake.probe_rc ? fake.probe_rc : new_fd(PROBE);
+	}
 	assert_in_range(i, 0, NR_SELECTED - 1);
 	take(&fake.events[i], event, sizeof(*event));
 	if (fake.refuse && !strcmp(fake.refuse, event->name))
@@ -244,12 +273,6 @@ static int stream_ioctl(int fd, uint32_t nr, void *argument)
 	}
 }
 
-static int new_fd(int fd)
-{
-	fake.nr_fds++;
-	return fd;
-}
-
 static int session_ioctl(uint32_t nr, void *argument)
 {
 	switch (nr) {
@@ -297,6 +320,8 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 	}
 	if (fd == SESSION)
 		return session_ioctl(nr, argument);
+	if (fd == PROBE)
+		return probe_ioctl(nr, argument);
 	if (fd == CHANNEL && nr == NR(EVENT))
 		return add_event(argument);
 	if (fd == LINES && nr == NR(DOOR)) {
@@ -344,7 +369,8 @@ static void fake_unmap(unsigned char *at, size_t size)
 
 static void fake_close(int fd)
 {
-	assert_in_range(fd, DEVICE, LINES_STREAM + NR_CPUS - 1);
+	if (fd != PROBE)
+		assert_in_range(fd, DEVICE, LINES_STREAM + NR_CPUS - 1);
 	fake.has_channel &= fd != CHANNEL;
 	fake.nr_fds--;
 }
@@ -1256,6 +1282,171 @@ static void lines_that_are_none_end_their_stream(void **state)
 	}
 }
 
+/* ---- probes at functions ---- */
+
+#if defined(__x86_64__)
+#define AT    UINT64_C(0xffffffff81000010)
+#define RDI   5u
+#define RIP   16u
+#define WORDS 20u /* GDB's numbers that there are words of */
+
+struct probed {
+	struct sonde_source_probe probe;
+	struct sonde_source_probe_live live;
+	struct sonde_source_config config;
+	_Alignas(8) uint8_t desc[SONDE_DESC_MAX];
+};
+
+static struct sonde_program *program_of_register(uint64_t number)
+{
+	struct sonde_program *program =
+		calloc(1, sizeof(*program) + 2 * sizeof(program->ops[0]));
+
+	assert_non_null(program);
+	program->nr_ops = 2;
+	program->type = SONDE_EXPR_UINT;
+	program->ops[0].code = SONDE_EXPR_OP_REGISTER;
+	program->ops[0].number = number;
+	program->ops[1].code = SONDE_EXPR_OP_END_NUMBER;
+	return program;
+}
+
+/* RDI, RIP; and RDI as a number of four bytes, if the same isn't 0. */
+static void begin_probed(struct probed *probed)
+{
+	struct sonde_source_probe *probe = &probed->probe;
+	struct sonde_build build;
+
+	*probed = (struct probed){ .config = plain };
+	sonde_build_begin(&build, probed->desc, SONDE_SOURCE_PROBE_GROUP, "f",
+			  SONDE_INFO);
+	sonde_build_int(&build, "x", 32, 0);
+	assert_int_equal(sonde_build_end(&build), 0);
+	probe->function = "f";
+	probe->name = "f";
+	probe->desc = (const struct sonde_desc *)probed->desc;
+	probe->address = AT;
+	probe->live = &probed->live;
+	probe->tells_unread = true;
+	probe->condition = program_of_register(RDI);
+	probe->items[0] = (struct sonde_source_probe_item){
+		.kind = SONDE_SOURCE_PROBE_REGISTERS,
+		.bytes = 16,
+		.mask = 1u << RDI | 1u << RIP,
+	};
+	probe->items[1] = (struct sonde_source_probe_item){
+		.kind = SONDE_SOURCE_PROBE_NUMBER,
+		.bytes = 4,
+		.program = program_of_register(RDI),
+	};
+	probe->nr_items = 2;
+	probed->config.probes = probe;
+	probed->config.nr_probes = 1;
+}
+
+static void end_probed(struct probed *probed)
+{
+	free(probed->probe.condition);
+	free(probed->probe.items[1].program);
+}
+
+/* The events come first, and what the user's program is stays as it is. */
+static void a_probe_is_put_in_by_words_of_registers(void **state)
+{
+	const struct sonde_kmod_item *items;
+	const struct sonde_program *program;
+	struct sonde_source *source;
+	struct probed probed;
+
+	(void)state;
+	reset();
+	begin_probed(&probed);
+	source = open_with(&probed.config);
+	assert_int_equal(source->ops->nr_events(source), NR_SELECTED + 1);
+	assert_ptr_equal(source->ops->event(source, NR_SELECTED), probed.desc);
+	assert_int_equal(fake.probe.type, SONDE_KMOD_KPROBE);
+	assert_int_equal(fake.probe.id, NR_SELECTED + 1);
+	assert_true(fake.probe.address == AT && fake.probe.place == AT);
+	assert_int_equal(fake.probe.flags,
+			 SONDE_KMOD_WANT_FD | SONDE_KMOD_UNREAD);
+	assert_int_equal(fake.probe.nr_items, 2);
+	items = (const void *)(uintptr_t)fake.probe.items;
+	assert_int_equal(items[0].kind, SONDE_KMOD_ITEM_WORDS);
+	assert_int_equal(items[0].nr_words, 2);
+	assert_int_equal(items[0].words[0], 14); /* pt_regs.di */
+	assert_int_equal(items[0].words[1], SONDE_KMOD_WORD_PLACE);
+	program = (const void *)(uintptr_t)items[1].program;
+	assert_int_equal(items[1].bytes, 4);
+	assert_int_equal(program->ops[0].number, 14);
+	program = (const void *)(uintptr_t)fake.probe.filter;
+	assert_int_equal(program->ops[0].number, 14);
+	assert_int_equal(probed.probe.condition->ops[0].number, RDI);
+	close_all(source);
+	end_probed(&probed);
+}
+
+static void a_probes_hits_and_switch_are_the_devices(void **state)
+{
+	struct sonde_source *source;
+	struct probed probed;
+
+	(void)state;
+	reset();
+	begin_probed(&probed);
+	source = open_with(&probed.config);
+	fake.probe_counts.recorded = 5;
+	fake.probe_counts.lost = 2;
+	fake.probe_counts.faults = 3;
+	probed.live.wants_off = 1;
+	source->ops->tick(source);
+	assert_true(fake.is_probe_off);
+	assert_int_equal(probed.live.hits, 7);
+	assert_int_equal(probed.live.is_off, 1);
+	assert_int_equal(source->ops->unread(source, 0), 3);
+	probed.live.wants_off = 0;
+	source->ops->tick(source);
+	assert_false(fake.is_probe_off);
+	assert_int_equal(probed.live.is_off, 0);
+	close_all(source);
+	end_probed(&probed);
+}
+
+static void what_the_module_has_no_probe_for_is_told(void **state)
+{
+	struct probed probed;
+	struct sonde_source_probe *probe = &probed.probe;
+
+	(void)state;
+	reset();
+	begin_probed(&probed);
+	probe->passes = 3;
+	fails_with(&probed.config, -EOPNOTSUPP, "a pass count");
+	probe->passes = 0;
+	probe->at_return = true;
+	fails_with(&probed.config, -EOPNOTSUPP, "returns");
+	probe->at_return = false;
+	probe->tracepoint = "sched_switch";
+	fails_with(&probed.config, -EOPNOTSUPP, "away from its sites");
+	probe->tracepoint = NULL;
+	probe->items[0].mask = UINT64_C(1) << WORDS;
+	fails_with(&probed.config, -EOPNOTSUPP, "can't compute");
+	probe->items[0].mask = 1;
+	probe->condition->ops[0].number = WORDS;
+	fails_with(&probed.config, -EOPNOTSUPP, "can't compute");
+	probe->condition->ops[0].number = RDI;
+	probe->address = 0;
+	fails_with(&probed.config, -EOPNOTSUPP, "may not know");
+	probe->found = AT;
+	fake.probe_rc = -EPERM;
+	fails_with(&probed.config, -EPERM, "CAP_PERFMON");
+	fake.probe_rc = -EINVAL;
+	fails_with(&probed.config, -EOPNOTSUPP, "lets no probe be there");
+	fake.probe_rc = 0;
+	close_all(open_with(&probed.config));
+	end_probed(&probed);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1295,6 +1486,11 @@ int main(void)
 		cmocka_unit_test(what_is_not_wanted_makes_no_packet),
 		cmocka_unit_test(what_lines_say_is_lost_is_counted_once),
 		cmocka_unit_test(lines_that_are_none_end_their_stream),
+#if defined(__x86_64__)
+		cmocka_unit_test(a_probe_is_put_in_by_words_of_registers),
+		cmocka_unit_test(a_probes_hits_and_switch_are_the_devices),
+		cmocka_unit_test(what_the_module_has_no_probe_for_is_told),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
