@@ -89,6 +89,7 @@ void sonde_gdb_status(struct sonde_gdb_server *server,
 		      struct sonde_gdb_reply *reply)
 {
 	struct sonde_probe_run_status *status = &server->status;
+	const char *notes = server->settings.notes;
 	struct sonde_gdb_frames *frames = NULL;
 	uint64_t nr = status->frames;
 
@@ -112,7 +113,8 @@ void sonde_gdb_status(struct sonde_gdb_server *server,
 			       status->stop_us);
 	reply_text_hex(reply, server->settings.user);
 	sonde_gdb_reply_text(reply, ";notes:");
-	reply_text_hex(reply, server->settings.notes);
+	/* GDB always sends some, which may be none. */
+	reply_text_hex(reply, notes && *notes ? notes : status->note);
 	sonde_gdb_reply_text(reply, ":");
 }
 

@@ -41,6 +41,7 @@ struct sonde_probe_run_status {
 	uint64_t bytes;
 	uint64_t lost;
 	uint64_t start_us, stop_us; /* since 1970 */
+	char note[96]; /* what the user may want to know of how it is done */
 };
 
 /* One per process. `process` has its agent. */

@@ -256,8 +256,12 @@ static int start_kernel_recorder(struct sonde_probe_run *base)
 	    sonde_child_receive(&base->child, &ready, sizeof(ready)) !=
 		    (ssize_t)sizeof(ready))
 		return sonde_probe_run_fail(base, -ECHILD, "the recorder");
-	if (!ready.error)
+	if (!ready.error) {
+		(void)snprintf(base->status.note, sizeof(base->status.note),
+			       "probes in the kernel by %s",
+			       ready.kernel_sources);
 		return 0;
+	}
 	(void)sonde_child_explain(&ready, text, sizeof(text));
 	(void)snprintf(base->error, sizeof(base->error), "%.399s", text);
 	return ready.error;

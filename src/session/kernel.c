@@ -361,6 +361,12 @@ session_kernel_fill_scope(const struct sonde_session_kernel *kernel,
 	return nr;
 }
 
+const char *
+sonde_session_kernel_sources(const struct sonde_session_kernel *kernel)
+{
+	return sonde_sources_name(&kernel->set);
+}
+
 /* What readers must know; returns how many entries. */
 static size_t fill_env(const struct sonde_session_kernel *kernel,
 		       struct sonde_ctf_env env[7], char own[32])

@@ -54,6 +54,10 @@ int sonde_session_kernel_open(const struct sonde_session_kernel_setup *setup,
 const char *
 sonde_session_kernel_door(const struct sonde_session_kernel *kernel);
 
+/* The sources that it has, in one text ("modules", "bpf,tracefs"). */
+const char *
+sonde_session_kernel_sources(const struct sonde_session_kernel *kernel);
+
 /* Makes the directory for the trace in `dir`, and the trace, of any session that
  * has what this one has. 0 or -errno. */
 int sonde_session_kernel_open_trace(const struct sonde_session_kernel *kernel,

@@ -478,6 +478,8 @@ static int open_kernel(struct sonde_recorder *r,
 	if (door && strlen(door) < sizeof(ready->door))
 		(void)strcpy(ready->door, door); /* it fits */
 	ready->has_kernel = true;
+	(void)snprintf(ready->kernel_sources, sizeof(ready->kernel_sources),
+		       "%s", sonde_session_kernel_sources(r->kernel));
 	return 0;
 }
 

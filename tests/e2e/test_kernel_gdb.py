@@ -23,7 +23,7 @@ from sonde import SONDE, Skip, check, install, run, scratch
 from harness import check_equal, main, test
 from kernel import (LIMIT_S, LOAD, Harm, KernelTrace, bpf_exists, bpf_objects,
                     descendants, gone, is_sonde, need, random_functions,
-                    wait_for)
+                    wait_for, why_no_modules)
 
 PMU = pathlib.Path("/sys/bus/event_source/devices/kprobe/type")
 KCORE = pathlib.Path("/proc/kcore")
@@ -343,6 +343,8 @@ def frames_have_what_was_collected():
                                                    "rip"),
                output=where)
     check(f"Collected {NR} trace frame" in text, text)
+    by = "bpf" if why_no_modules() else "modules"
+    check(f"probes in the kernel by {by}" in text, text[-3000:])
     check_equal(values(text), list(range(FIRST, FIRST + NR)), text[-3000:])
     # The file has 100 bytes.
     check_equal(values(text, "pos"), [0] + [100] * (NR - 1), text[-3000:])
