@@ -923,6 +923,8 @@ int sonde_probes_add_all(struct sonde_probes *p,
 	int rc;
 
 	p->reason = NULL;
+	/* What probes change meanwhile takes branches away, and adds none. */
+	sonde_patch_text_look_anew(p->text);
 	rc = add_together(p, specs, nr, error, ret_indexes);
 
 	if (nr < 2 || (rc != -EINVAL && rc != -EAGAIN))

@@ -24,12 +24,19 @@ struct image {
 	struct sonde_functions *functions; /* NULL: none known */
 };
 
+/* A bit for each byte of a mapping that a branch of it leads to. */
+struct branches {
+	uint64_t start, end;
+	uint8_t *targets; /* NULL: not known */
+};
+
 struct sonde_patch_text {
 	struct sonde_process *process; /* borrowed */
 	struct sonde_functions_memory memory;
 	struct sonde_maps mappings;
 	struct image *images;
 	size_t nr_images;
+	struct branches branches; /* of the mapping asked for last */
 	uint8_t *bytes;
 	size_t room;
 };
@@ -71,6 +78,7 @@ void sonde_patch_text_free(struct sonde_patch_text *text)
 		return;
 	forget_images(text);
 	sonde_maps_free(&text->mappings);
+	free(text->branches.targets);
 	free(text->bytes);
 	free(text);
 }
@@ -201,26 +209,76 @@ int sonde_patch_text_view(struct sonde_patch_text *text, uint64_t address,
 	return 0;
 }
 
+/* ---- branches ---- */
+
+/* What looks like one with 32 bits, and where it leads. */
+static bool text_branch_target(const uint8_t *bytes, uint64_t address,
+			       uint64_t *ret_target)
+{
+	const uint8_t op = bytes[0];
+	int32_t displacement;
+
+	if (op != 0xe8 && op != 0xe9 && !(op >= 0x80 && op <= 0x8f))
+		return false;
+	memcpy(&displacement, bytes + 1, sizeof(displacement));
+	*ret_target = address + 1 + sizeof(displacement) +
+		      (uint64_t)(int64_t)displacement;
+	return true;
+}
+
+static void text_mark_targets(struct sonde_patch_text *text, size_t size)
+{
+	const uint64_t start = text->branches.start;
+	uint64_t target;
+
+	for (size_t i = 0; i + 1 + sizeof(int32_t) <= size; i++)
+		if (text_branch_target(&text->bytes[i], start + i, &target) &&
+		    target - start < size)
+			text->branches.targets[(target - start) / 8] |=
+				(uint8_t)(1u << (target - start) % 8);
+}
+
+void sonde_patch_text_look_anew(struct sonde_patch_text *text)
+{
+	free(text->branches.targets);
+	text->branches = (struct branches){ 0 };
+}
+
+static bool text_find_branches(struct sonde_patch_text *text,
+			       const struct sonde_mapping *mapping)
+{
+	const size_t size = (size_t)(mapping->end - mapping->start);
+
+	if (text->branches.targets && text->branches.start == mapping->start &&
+	    text->branches.end == mapping->end)
+		return true;
+	sonde_patch_text_look_anew(text);
+	if (size > SEARCH_MAX ||
+	    inject_text_read_bytes(text, mapping->start, size))
+		return false;
+	text->branches = (struct branches){
+		.start = mapping->start,
+		.end = mapping->end,
+		.targets = calloc(size / 8 + 1, 1),
+	};
+	if (text->branches.targets)
+		text_mark_targets(text, size);
+	return text->branches.targets;
+}
+
 bool sonde_patch_text_leads_inside(struct sonde_patch_text *text,
 				   const struct sonde_window *window)
 {
 	const struct sonde_mapping *mapping =
 		find_mapping(text, window->address);
-	size_t size = mapping ? (size_t)(mapping->end - mapping->start) : 0;
-	int32_t displacement;
 
-	if (!size || size > SEARCH_MAX ||
-	    inject_text_read_bytes(text, mapping->start, size))
+	if (!mapping || !text_find_branches(text, mapping))
 		return true;
-	for (size_t i = 1; i + sizeof(displacement) <= size; i++) {
-		memcpy(&displacement, text->bytes + i, sizeof(displacement));
-		uint64_t target = mapping->start + i + sizeof(displacement) +
-				  (uint64_t)(int64_t)displacement;
-		uint64_t into = target - window->address;
-		uint8_t op = text->bytes[i - 1];
-		bool branch =
-			op == 0xe8 || op == 0xe9 || (op >= 0x80 && op <= 0x8f);
-		if (into > 0 && into < window->nr_bytes && branch)
+	for (uint64_t i = 1; i < window->nr_bytes; i++) {
+		const uint64_t at = window->address + i - mapping->start;
+
+		if (window->address + i < mapping->end &&
+		    text->branches.targets[at / 8] >> at % 8 & 1)
 			return true;
 	}
 	return false;

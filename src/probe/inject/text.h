@@ -30,9 +30,13 @@ int sonde_patch_text_view(struct sonde_patch_text *text, uint64_t address,
 
 /*
  * Whether some branch of the same image, wherever it is, might lead inside the
- * window (a cold part's, say): a search for 32-bit displacements that would.
+ * window (a cold part's, say): a search for 32-bit displacements that would. The
+ * first question about an image reads all of its code; what branches there are is
+ * kept for the next ones, until it is to be looked at anew.
  */
 bool sonde_patch_text_leads_inside(struct sonde_patch_text *text,
 				   const struct sonde_window *window);
+
+void sonde_patch_text_look_anew(struct sonde_patch_text *text);
 
 #endif /* PROBE_INJECT_TEXT_H */

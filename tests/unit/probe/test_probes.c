@@ -19,6 +19,7 @@
 #include "base/port.h"
 #include "probe/inject/patch.h"
 #include "probe/inject/probes.h"
+#include "probe/inject/text.h"
 
 #define PLANS_BEGIN 16    /* offset 0 means none */
 #define PUN_CHUNK   16384 /* as place.c maps them */
@@ -46,6 +47,9 @@ __asm__(
 	"inc %ebx\n inc %ebx\n"
 	".globl victim_d\n victim_d: mov %ebx, %eax\n pop %rbx\n ret\n"
 	".cfi_endproc\n .globl victim_end\n victim_end:\n"
+	/* nothing runs it: a jump from elsewhere leads to its fourth byte */
+	".balign 16\n .globl led_into\n led_into: .fill 16, 1, 0x90\n"
+	".byte 0xe9\n .long led_into + 3 - (. + 4)\n"
 	".balign 16\n");
 /* clang-format on */
 
@@ -472,6 +476,35 @@ static void a_break_traps_before_the_hits(void **state)
 	assert_int_equal(broke_address, at(victim_a));
 }
 
+/* ---- branches ---- */
+
+extern uint8_t led_into[];
+
+static bool is_led_inside(struct sonde_patch_text *text, size_t from,
+			  uint8_t nr_bytes)
+{
+	const struct sonde_window window = {
+		.address = at(led_into + from),
+		.nr_bytes = nr_bytes,
+	};
+
+	return sonde_patch_text_leads_inside(text, &window);
+}
+
+/* A window's first byte may be led to: there is the jump to the pad. */
+static void a_branch_from_elsewhere_is_found_inside_a_window(void **unused)
+{
+	struct sonde_patch_text *text;
+
+	(void)unused;
+	assert_int_equal(sonde_patch_text_new(NULL, &text), 0);
+	for (size_t from = 0; from < 8; from++)
+		for (uint8_t nr = 1; nr < 8; nr++)
+			assert_int_equal(is_led_inside(text, from, nr),
+					 from < 3 && from + nr > 3);
+	sonde_patch_text_free(text);
+}
+
 #define PROBES_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -489,6 +522,8 @@ int main(void)
 		PROBES_TEST(hidden_bytes_are_the_program_s_own),
 		PROBES_TEST(a_pc_in_a_pad_has_an_address),
 		PROBES_TEST(a_break_traps_before_the_hits),
+		cmocka_unit_test(
+			a_branch_from_elsewhere_is_found_inside_a_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
