@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "generate/constants.h"
 #include "generate/header.h"
 #include "types/select.h"
 
@@ -66,31 +67,6 @@ static void put_literal(const char *text, FILE *to)
 
 /* ---- types ---- */
 
-/* Whether C's type of an enumeration's constants, int, has the value. */
-static bool is_int(const struct sonde_class *cls, uint64_t value)
-{
-	if (cls->kind == SONDE_KIND_INT)
-		return (int64_t)value >= INT32_MIN &&
-		       (int64_t)value <= INT32_MAX;
-	return value <= INT32_MAX;
-}
-
-/* A label can be a constant if it is a name, and the first that looks so. */
-static bool header_is_constant(const struct sonde_class *cls, size_t i)
-{
-	const struct sonde_label *labels = cls->labels;
-	size_t length = strspn(labels[i].name, "abcdefghijklmnopqrstuvwxyz"
-					       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					       "0123456789_");
-
-	if (labels[i].name[length] || !is_int(cls, labels[i].low))
-		return false;
-	for (size_t k = 0; k < i; k++)
-		if (!strcasecmp(labels[k].name, labels[i].name))
-			return false;
-	return true;
-}
-
 /* `value` NULL: the next one. */
 static void put_constant(const struct sonde_generate_named *type,
 			 const char *name, const int64_t *value, FILE *to)
@@ -113,7 +89,7 @@ static void put_constants(const struct sonde_generate_named *type, FILE *to)
 	for (size_t i = 0; i < cls->nr_labels; i++) {
 		const int64_t value = (int64_t)cls->labels[i].low;
 
-		if (header_is_constant(cls, i))
+		if (sonde_generate_is_constant(cls, i))
 			put_constant(type, cls->labels[i].name, &value, to);
 	}
 }
@@ -123,7 +99,7 @@ static void put_enum(const struct sonde_generate_named *type, FILE *to)
 	size_t nr = 0;
 
 	for (size_t i = 0; i < type->cls->nr_labels; i++)
-		nr += header_is_constant(type->cls, i);
+		nr += sonde_generate_is_constant(type->cls, i);
 	if (!nr)
 		return;
 	(void)fprintf(to, "enum %s_%s {\n", type->provider, type->name);

@@ -16,6 +16,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/port.h"
+#include "generate/constants.h"
 #include "generate/words.h"
 #include "types/select.h"
 
@@ -125,6 +126,25 @@ static int unknown_type(struct maker *maker,
 				   sonde_nearest_hint(&nearest));
 }
 
+/* What the header has of the type, another one must not have. */
+static int check_constants(struct maker *maker,
+			   const struct sonde_generate_node *node,
+			   const struct sonde_generate_named *type)
+{
+	const char *ours;
+	const char *theirs;
+
+	for (const struct sonde_generate_named *other = maker->model->types;
+	     other; other = other->next)
+		if (sonde_generate_have_one(type, other, &ours, &theirs))
+			return sonde_generate_fail(
+				maker->error, node->place,
+				"'%.60s' of '%.60s' and '%.60s' of '%.60s' "
+				"would be one constant",
+				ours, type->name, theirs, other->name);
+	return 0;
+}
+
 static int add_named(struct maker *maker,
 		     const struct sonde_generate_node *node,
 		     struct sonde_class *cls)
@@ -145,6 +165,8 @@ static int add_named(struct maker *maker,
 	type->name = name;
 	type->about = model_get(node, "about");
 	type->cls = cls;
+	if (check_constants(maker, node, type))
+		return -EINVAL;
 	*maker->last_type = type;
 	maker->last_type = &type->next;
 	return 0;

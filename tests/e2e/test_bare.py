@@ -156,7 +156,7 @@ def code_bytes(compiler, source):
     directory = scratch()
     (directory / "f.c").write_text(source)
     used = ("hit", "sonde_bare_take", "sonde_bare_give_back")
-    subprocess.run([compiler, *FREESTANDING, "-ffunction-sections",
+    subprocess.run([*compiler, *FREESTANDING, "-ffunction-sections",
                     f"-I{directory}", directory / "f.c", "-Wl,--gc-sections",
                     "-Wl,--build-id=none", "-Wl,-e,hit",
                     *(f"-Wl,-u,{name}" for name in used), "-o",
@@ -180,8 +180,11 @@ def an_event_and_the_ring_are_600_bytes_of_code():
     source = (f'#define SONDE_BARE_DEFINE\n#include "{header}"\n'
               "void hit(struct sonde_bare *ring, uint32_t count)\n"
               "{ one_hit(ring, count); }\n")
-    for compiler in "gcc", "aarch64-linux-gnu-gcc":
-        if shutil.which(compiler):
+    for compiler in (["gcc"], ["aarch64-linux-gnu-gcc"],
+                     ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"],
+                     ["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
+                     ["arm-none-eabi-gcc", "-mcpu=cortex-a7", "-marm"]):
+        if shutil.which(compiler[0]):
             size = code_bytes(compiler, source)
             check(200 < size <= 600, f"{compiler}: {size} bytes")
 

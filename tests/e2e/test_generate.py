@@ -463,6 +463,13 @@ WRONG = [
     ('<events provider="p"><variant name="v"><field name="a" type="u8"/>'
      '<field name="A" type="u8"/></variant></events>',
      "1:22: 'a' and 'A' would be one constant"),
+    ('<events provider="p"><enum name="e" type="u8"><label name="f_up" value="1"/>'
+     '</enum><enum name="e_F" type="u8"><label name="down" value="0"/>'
+     '<label name="UP" value="1"/></enum></events>',
+     "1:84: 'UP' of 'e_F' and 'f_up' of 'e' would be one constant"),
+    ('<events provider="p"><variant name="e"><field name="a" type="u8"/></variant>'
+     '<enum name="E" type="u8"><label name="None" value="1"/></enum></events>',
+     "1:77: 'None' of 'E' and 'none' of 'e' would be one constant"),
     ('<events provider="p"><variant name="v"><field name="none" type="u8"/>'
      '</variant></events>', "1:22: 'none' can't be an option"),
     ("", "the file is empty"),
