@@ -27,7 +27,7 @@ static const char usage[] =
 	"start --hosts GLOB' and its kin, until it is interrupted.\n";
 
 struct words {
-	const char *from, *policy, *out, *name, *pause;
+	const char *from, *policy, *out, *name, *pause, *keep;
 	bool ships, quiet;
 };
 
@@ -46,6 +46,9 @@ static const struct sonde_option options[] = {
 	{ "pause", 0, "TIME", NULL, TO(pause),
 	  "between two snapshots of a session that machines ask for themselves "
 	  "(default: 10s)" },
+	{ "keep", 0, "N|SIZE", NULL, TO(keep),
+	  "of the snapshots that others asked for since it began, so many, or so "
+	  "much: the oldest are removed (default: all stay)" },
 	{ "quiet", 'q', NULL, NULL, TO(quiet), "only what went wrong" },
 	{ 0 }
 };
@@ -154,6 +157,10 @@ static int host_run(int argc, char **argv)
 		lacks = "what is this machine's name? --host NAME";
 	if (!lacks && sonde_number_parse_time_us(words.pause, &pause_us))
 		lacks = "--pause: give a time such as 10s";
+	if (!lacks && words.keep &&
+	    !sonde_command_host_keep_parse(&config.kept, words.keep))
+		lacks = "--keep: give a number of snapshots, or a size from "
+			"64k, such as 1G";
 	if (!lacks && words.name && !sonde_net_is_name(words.name))
 		lacks = "--host: that is no name of a machine";
 	if (lacks) {

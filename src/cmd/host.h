@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/host_keep.h"
 #include "cmd/host_policy.h"
 #include "fleet/words.h"
 
@@ -21,6 +22,7 @@ struct sonde_command_host_config {
 	const char *out;  /* where traces are put */
 	const char *from; /* where snapshots are shipped; NULL: they aren't */
 	struct sonde_command_host_policy policy;
+	struct sonde_command_host_kept kept;
 	/* For so long after a machine's own order no other machine's is obeyed
 	 * that is of the same session: what happens to all is seen by all. */
 	uint64_t pause_ns;

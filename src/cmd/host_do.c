@@ -281,6 +281,24 @@ static int host_hold_back(const struct sonde_command_host_config *config,
 	return -EBUSY;
 }
 
+/* A snapshot that was made: what is done with it. */
+static void host_care_for(struct sonde_command_host_config *config,
+			  struct deed *deed)
+{
+	int err;
+
+	if (!sonde_command_host_reach(deed->directory, deed->output,
+				      deed->output_size, &deed->reach_ns))
+		deed->reach_ns = 0;
+	if (config->from)
+		ship(config, deed);
+	err = sonde_command_host_keep(&config->kept, config->out,
+				      deed->directory);
+	if (err)
+		sonde_complain("host: an older snapshot stays: %s",
+			       strerrordesc_np(-err));
+}
+
 static void make_answer_of(struct sonde_command_host_config *config,
 			   const struct sonde_fleet_order *order,
 			   struct deed *deed)
@@ -310,18 +328,13 @@ static void make_answer_of(struct sonde_command_host_config *config,
 	host_put_words(config, &words, output, argv);
 	host_obey(argv, deed);
 	deed->reach_at_ns = sonde_monotonic_ns();
-	if (!deed->status && order->what == SONDE_FLEET_ORDER_SNAPSHOT &&
-	    !sonde_command_host_reach(deed->directory, deed->output,
-				      deed->output_size, &deed->reach_ns))
-		deed->reach_ns = 0;
 	if (!deed->status && recent) {
 		recent->at_ns = sonde_monotonic_ns();
 		(void)snprintf(recent->directory, sizeof(recent->directory),
 			       "%s", deed->directory);
 	}
-	if (!deed->status && config->from &&
-	    order->what == SONDE_FLEET_ORDER_SNAPSHOT)
-		ship(config, deed);
+	if (!deed->status && order->what == SONDE_FLEET_ORDER_SNAPSHOT)
+		host_care_for(config, deed);
 }
 
 void *sonde_command_host_do(struct sonde_command_host_config *config,

@@ -360,6 +360,40 @@ def snapshots_are_shipped():
                     os.path.basename(row["directory"]), "its name")
 
 
+def snapshot_dirs(url, machine, times):
+    """Where so many snapshots were put, one after the other."""
+    made = [ask(url, "snapshot", "night", "--hosts", machine.name)[
+        machine.name]["directory"] for _ in range(times)]
+    return [os.path.basename(directory) for directory in made]
+
+
+@test
+def the_oldest_snapshots_go_and_nothing_else():
+    url = Server().url
+    with Machine(url, "web-1", ALL, "--keep", "2") as one:
+        (one.home.traces / "night-00000000").mkdir()  # somebody's
+        start(url, "*")
+        (own,) = set(os.listdir(one.home.traces)) - {"night-00000000"}
+        made = snapshot_dirs(url, one, 4)
+        check_equal(sorted(os.listdir(one.home.traces)),
+                    sorted(["night-00000000", own, *made[2:]]), "left")
+        check_equal(Trace(one.home.traces / made[3]).count("attach:step"), 0,
+                    "the last can be read")
+    with Machine(url, "web-2", ALL, "--keep", "64k") as two:
+        start(url, "web-2")
+        two.program.do("emit", 5000)  # more than the limit
+        made = snapshot_dirs(url, two, 2)
+        check(made[0] not in os.listdir(two.home.traces), "the first stays")
+        # However much it takes, what was asked for last is there.
+        check_equal(Trace(two.home.traces / made[1]).count("attach:step"),
+                    5000, "events of the last")
+    for keep in "0", "63k", "some", "-1":
+        done = run(SONDE, "host", "--from", url, "--policy", "/dev/null", "-o",
+                   scratch(), "--keep=" + keep)
+        check_equal(done.returncode, 2, done.stderr)
+        check("--keep: give a number of snapshots" in done.stderr, done.stderr)
+
+
 @test
 def what_the_guide_permits_is_enough_and_nobody_answers_as_another():
     config = scratch() / "nats.conf"
