@@ -268,6 +268,41 @@ made("PNG keeps the overview and the time line as they are seen", async (page) =
   equal(got.back, [255, 255, 255, 255], "where nothing is drawn");
 });
 
+made("SVG keeps the overview and the time line as they are seen: rows, names, axis, notes", async (page) => {
+  const wait = await place(page, WAIT.row, 550_000_000);
+  await page.evaluate(() => {
+    window.sonde.timeline.notes = [{ from: 540_000_000, to: 550_000_000, row: null, text: "slow <here>" }];
+  });
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click("#drawing")]);
+  equal(file.suggestedFilename(), "timeline.svg", "name");
+  const text = await readFile(await file.path(), "utf8");
+  const got = await page.evaluate(async ([svg, x, y]) => {
+    const { timeline, overview } = window.sonde;
+    const { documentElement } = new DOMParser().parseFromString(svg, "image/svg+xml");
+    const texts = [...documentElement.querySelectorAll("text")].map(({ textContent }) => textContent);
+    const image = new Image();
+    image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+    await image.decode();
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    const draw = canvas.getContext("2d");
+    draw.drawImage(image, 0, 0);
+    const box = timeline.canvas.getBoundingClientRect();
+    const at = (left, top) => [...draw.getImageData(left, top, 1, 1).data];
+    return { texts, size: [image.width, image.height],
+      wanted: [timeline.canvas.clientWidth, timeline.canvas.clientHeight + overview.canvas.clientHeight],
+      state: at(x - box.left, y - box.top + overview.canvas.clientHeight),
+      back: at(x - box.left, y - box.top + overview.canvas.clientHeight - 12),
+      rows: timeline.inSight().map(({ row }) => row.name) };
+  }, [text, wait.x, wait.y + 6]);
+  equal(got.size, got.wanted, "size");
+  equal(got.state, [0xcc, 0x79, 0xa7, 255], "a state");
+  equal(got.back, [255, 255, 255, 255], "where nothing is drawn");
+  check(got.texts.includes("slow <here>"), "the note's text");
+  check(got.texts.some((each) => /^[\d.]+ ?m?s$/.test(each)), `the axis: ${got.texts}`);
+  const missing = got.rows.filter((name) => !got.texts.some((each) => each.includes(name)));
+  equal(missing, [], "names of rows");
+});
+
 made("SVG keeps the flame graph as it is seen, with its look", async (page) => {
   await page.click("#tab-flame");
   await page.waitForSelector("#flame-picture g");

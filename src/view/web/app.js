@@ -11,7 +11,7 @@ import { Latency } from "./latency.js";
 import { Notes } from "./notes.js";
 import { Overview } from "./overview.js";
 import { element, part } from "./paint.js";
-import { keepPng } from "./picture.js";
+import { keepDrawn, keepPng } from "./picture.js";
 import { Rows } from "./rows.js";
 import { Refused, Server } from "./server.js";
 import { View } from "./state.js";
@@ -157,7 +157,7 @@ class Page {
     this.legend(this.trace.states);
     part("scroll").hidden = !rows.length;
     part("lines").style.flex = rows.length ? "" : "none";
-    for (const name of ["row-filter", "sort", "idle", "picture", "legend"])
+    for (const name of ["row-filter", "sort", "idle", "picture", "drawing", "legend"])
       (part(name).closest("label") ?? part(name)).hidden = !rows.length;
     part("rows-note").textContent = rows.length ? "" :
       `No time line${why ? `: ${why}` : ""}.`;
@@ -195,6 +195,8 @@ class Page {
     part("keys").addEventListener("click", () => part("help").showModal());
     part("picture").addEventListener("click", () =>
       keepPng("timeline.png", [this.overview.canvas, this.timeline.canvas]));
+    part("drawing").addEventListener("click", () =>
+      keepDrawn("timeline.svg", [this.overview, this.timeline]));
     part("row-filter").addEventListener("input", () => view.set({ rows: part("row-filter").value }));
     part("sort").addEventListener("change", () => view.set({ sort: part("sort").value }));
     part("idle").addEventListener("change", () => view.set({ idle: part("idle").checked }));

@@ -67,7 +67,16 @@ export class Overview {
   }
 
   draw() {
-    const { draw, width, height } = fit(this.canvas);
+    this.paint(fit(this.canvas));
+    const { from, to } = this.view;
+    this.canvas.setAttribute("aria-valuenow", String(Math.round(from / this.view.end * 100)));
+    this.canvas.setAttribute("aria-valuetext",
+      `${duration(to - from)} from ${duration(from)}`);
+  }
+
+  /** @param {{draw: any, width: number, height: number}} fitted the canvas, or what else
+   * is to be drawn on (vectors.js) */
+  paint({ draw, width, height }) {
     const colour = colours();
     this.bars(draw, width, height, colour);
     const x = (time) => time / this.view.end * width;
@@ -86,9 +95,6 @@ export class Overview {
     draw.strokeStyle = colour.accent;
     draw.lineWidth = 2;
     draw.strokeRect(x(from) + 1, 1, Math.max(2, x(to) - x(from) - 2), height - 2);
-    this.canvas.setAttribute("aria-valuenow", String(Math.round(from / this.view.end * 100)));
-    this.canvas.setAttribute("aria-valuetext",
-      `${duration(to - from)} from ${duration(from)}`);
   }
 
   /** Square roots: a burst doesn't hide what is quiet. */

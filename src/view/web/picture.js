@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // picture.js - what is seen, as a file: canvases below one another as PNG, in the
-// screen's own pixels; the drawing of a flame graph as SVG that needs nothing else.
+// screen's own pixels, or as SVG, drawn once more (vectors.js); the drawing of a flame
+// graph as SVG that needs nothing else.
 import { colours, element } from "./paint.js";
 import { download } from "./table.js";
+import { Vectors } from "./vectors.js";
 
 /** @param {string} name of the file
  * @param {HTMLCanvasElement[]} canvases from above downwards */
@@ -19,6 +21,27 @@ export function keepPng(name, canvases) {
     y += canvas.height;
   }
   whole.toBlob((blob) => download(name, "image/png", blob), "image/png");
+}
+
+/** @param {string} name of the file
+ * @param {{canvas: HTMLCanvasElement, paint: (fitted: any) => void}[]} parts that draw,
+ * from above downwards */
+export function keepDrawn(name, parts) {
+  const seen = parts.filter(({ canvas }) => canvas.width && canvas.height);
+  const width = Math.max(...seen.map(({ canvas }) => canvas.clientWidth));
+  let height = 0;
+  const drawn = seen.map((part) => {
+    const draw = new Vectors(element("canvas").getContext("2d"), `c${height}-`);
+    const size = { width: part.canvas.clientWidth, height: part.canvas.clientHeight };
+    part.paint({ draw, ...size });
+    const top = height;
+    height += size.height;
+    return `<svg x="0" y="${top}" width="${size.width}" height="${size.height}">\n${
+      draw.shapes.join("\n")}\n</svg>`;
+  });
+  const back = `<rect width="${width}" height="${height}" fill="${colours().back}"/>`;
+  download(name, "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" ` +
+    `height="${height}" viewBox="0 0 ${width} ${height}">\n${back}\n${drawn.join("\n")}\n</svg>\n`);
 }
 
 /** What style.css says of the drawing goes with each shape. */

@@ -176,8 +176,8 @@ export class Timeline {
     });
   }
 
-  paint() {
-    const { draw, width, height } = fit(this.canvas);
+  /** On the canvas, or on what else is to be drawn on (vectors.js). */
+  paint({ draw, width, height } = fit(this.canvas)) {
     const colour = colours();
     const top = AXIS - (this.box.scrollTop % ROW);
     draw.imageSmoothingEnabled = false;
