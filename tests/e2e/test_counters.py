@@ -11,15 +11,16 @@ from sonde import install, scratch
 from viewed import view
 from harness import check, check_equal, main, test
 
-KERNEL = Layout(header=[("id", 16, 8), ("time", 64, 8)], context=[("pid", 32, 8)],
-                events={
+KERNEL_EVENTS = {
     "power_cpu_frequency": [("state", 32, 8), ("cpu_id", 32, 8)],
     "rss_stat": [("mm_id", 32, 8), ("curr", 32, 8), ("member", 32, 8),
                  ("size", 64, 8)],
     "block_rq_issue": [("dev", 32, 8), ("sector", 64, 8)],
     "block_rq_complete": [("dev", 32, 8), ("sector", 64, 8)],
     "lttng_statedump_block_device": [("dev", 32, 8), ("diskname", "string", 8)],
-    "other": [("n", 32, 8)]})
+    "other": [("n", 32, 8)]}
+KERNEL = Layout(header=[("id", 16, 8), ("time", 64, 8)], context=[("pid", 32, 8)],
+                events=KERNEL_EVENTS)
 HEAP = Layout(header=[("id", 16, 8), ("time", 64, 8)],
               context=[("tid", 32, 8), ("pid", 32, 8)], events={
     "malloc:malloc": [("size", 64, 8), ("ptr", 64, 8), ("caller", 64, 8)],
@@ -157,6 +158,31 @@ def a_queue_has_what_was_issued_and_is_not_completed():
     check(min(value for name in pieces for _b, _e, value in pieces[name]) == 0,
           "a queue of less than nothing")
     check_series(write(KERNEL, events), pieces)
+
+
+@test
+def nothing_is_counted_of_which_the_trace_has_a_part_alone():
+    """Of one program's threads, or without completions."""
+    events = ((BEGIN + 5, "block_rq_issue", {"dev": 8 << 20, "sector": 1}),
+              (BEGIN + 6, "power_cpu_frequency", {"state": 1000, "cpu_id": 0}),
+              (BEGIN + 9, "rss_stat", {"mm_id": 1, "curr": 1, "member": 1, "size": 4096}))
+    without = Layout(header=[("id", 16, 8), ("time", 64, 8)], context=[("pid", 32, 8)],
+                     events={name: fields for name, fields in KERNEL_EVENTS.items()
+                             if name != "block_rq_complete"})
+    for layout, env, expected in (
+            (KERNEL, [], ["frequency of CPU 0", "memory of 7: anonymous", "queue of 8:0"]),
+            (KERNEL, [("domain", "kernel"), ("kernel_scope", "program")],
+             ["memory of 7: anonymous"]),
+            (without, [], ["frequency of CPU 0", "memory of 7: anonymous"])):
+        trace = Handmade(layout, env=env)
+        with trace.stream("t", cpu=0) as stream:
+            with stream.packet(BEGIN, END, discarded=0):
+                for time, name, fields in events:
+                    stream.event(name, time, {"pid": 7}, **fields)
+        with view(trace.dir) as server:
+            server.ready()
+            check_equal(sorted(row["name"] for row in server.ask("rows")), expected,
+                        f"counters with {env}")
 
 
 @test

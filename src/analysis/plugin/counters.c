@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/port.h"
 
@@ -30,6 +31,31 @@ int sonde_plugin_counter_on(struct sonde_plugin_run *run,
 				run, sonde_trace_event_class(trace, i), hook,
 				NULL);
 	return err;
+}
+
+/* Whether events of a kernel are those of one program's threads alone. */
+static bool is_of_program(const struct sonde_trace *trace)
+{
+	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
+		const char *whose = sonde_source_env(
+			sonde_trace_source(trace, i), "kernel_scope");
+
+		if (whose && !strcmp(whose, "program"))
+			return true;
+	}
+	return false;
+}
+
+int sonde_plugin_counter_on_all(struct sonde_plugin_run *run,
+				const struct sonde_journal_form *forms,
+				size_t nr_forms, sonde_plugin_hook *hook,
+				struct sonde_journal_binding **ret_bindings)
+{
+	*ret_bindings = NULL;
+	return is_of_program(sonde_plugin_trace(run)) ?
+		       -ENODATA :
+		       sonde_plugin_counter_on(run, forms, nr_forms, hook,
+					       ret_bindings);
 }
 
 /* ---- frequencies ---- */
@@ -73,8 +99,8 @@ static int frequency_begin(void *memory, const void *config,
 	struct frequency_state *state = memory;
 
 	(void)config;
-	return sonde_plugin_counter_on(run, forms, SONDE_ARRAY_SIZE(forms),
-				       frequency_hook, &state->bindings);
+	return sonde_plugin_counter_on_all(run, forms, SONDE_ARRAY_SIZE(forms),
+					   frequency_hook, &state->bindings);
 }
 
 static void frequency_fini(void *memory)

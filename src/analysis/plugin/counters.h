@@ -13,6 +13,9 @@
  * events were lost to the next event. What comes and goes (requests, heap) begins at 0
  * there: what came before isn't counted when it goes.
  *
+ * A trace of one program has no frequencies and no queues: what others did to these
+ * isn't in it.
+ *
  * Cost: that of a pass over the events that are wanted (run.h); none if the trace
  * declares none of them.
  */
@@ -40,5 +43,11 @@ int sonde_plugin_counter_on(struct sonde_plugin_run *run,
 			    const struct sonde_journal_form *forms,
 			    size_t nr_forms, sonde_plugin_hook *hook,
 			    struct sonde_journal_binding **ret_bindings);
+/* The same of events that happen to be made by any thread: -ENODATA as well of a trace
+ * of one program, which has only those that its threads made. */
+int sonde_plugin_counter_on_all(struct sonde_plugin_run *run,
+				const struct sonde_journal_form *forms,
+				size_t nr_forms, sonde_plugin_hook *hook,
+				struct sonde_journal_binding **ret_bindings);
 
 #endif /* ANALYSIS_PLUGIN_COUNTERS_H */

@@ -15,6 +15,7 @@
 #include "analysis/plugin/run.h"
 #include "base/hash.h"
 #include "base/port.h"
+#include "types/select.h"
 
 #define REQUESTS ((size_t)7 << 14)
 #define DEVICES  ((size_t)7 << 9)
@@ -141,6 +142,19 @@ static int queue_hook(void *memory, struct sonde_plugin_run *run,
 	return sonde_plugin_count(run, counter, event->time_ns, value + change);
 }
 
+static bool has_event(const struct sonde_trace *trace, const char *glob)
+{
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		struct sonde_event_class_info info;
+
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
+		if (sonde_glob_match(glob, info.name))
+			return true;
+	}
+	return false;
+}
+
 static int queue_begin(void *memory, const void *config,
 		       struct sonde_plugin_run *run)
 {
@@ -156,11 +170,14 @@ static int queue_begin(void *memory, const void *config,
 	struct queue_state *state = memory;
 
 	(void)config;
+	if (!has_event(sonde_plugin_trace(run), "*block_rq_complete") ||
+	    !has_event(sonde_plugin_trace(run), "*block_rq_issue"))
+		return -ENODATA;
 	sonde_hash_init(&state->requests, sizeof(struct queue_request),
 			REQUESTS);
 	sonde_hash_init(&state->devices, sizeof(struct queue_device), DEVICES);
-	return sonde_plugin_counter_on(run, forms, SONDE_ARRAY_SIZE(forms),
-				       queue_hook, &state->bindings);
+	return sonde_plugin_counter_on_all(run, forms, SONDE_ARRAY_SIZE(forms),
+					   queue_hook, &state->bindings);
 }
 
 static void queue_fini(void *memory)
