@@ -34,7 +34,7 @@ int sonde_plugin_counter_on(struct sonde_plugin_run *run,
 }
 
 /* Whether events of a kernel are those of one program's threads alone. */
-static bool is_of_program(const struct sonde_trace *trace)
+static bool is_counted_of_program(const struct sonde_trace *trace)
 {
 	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
 		const char *whose = sonde_source_env(
@@ -52,7 +52,7 @@ int sonde_plugin_counter_on_all(struct sonde_plugin_run *run,
 				struct sonde_journal_binding **ret_bindings)
 {
 	*ret_bindings = NULL;
-	return is_of_program(sonde_plugin_trace(run)) ?
+	return is_counted_of_program(sonde_plugin_trace(run)) ?
 		       -ENODATA :
 		       sonde_plugin_counter_on(run, forms, nr_forms, hook,
 					       ret_bindings);

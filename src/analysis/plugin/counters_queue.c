@@ -142,7 +142,7 @@ static int queue_hook(void *memory, struct sonde_plugin_run *run,
 	return sonde_plugin_count(run, counter, event->time_ns, value + change);
 }
 
-static bool has_event(const struct sonde_trace *trace, const char *glob)
+static bool queue_has_event(const struct sonde_trace *trace, const char *glob)
 {
 	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
 		struct sonde_event_class_info info;
@@ -170,8 +170,8 @@ static int queue_begin(void *memory, const void *config,
 	struct queue_state *state = memory;
 
 	(void)config;
-	if (!has_event(sonde_plugin_trace(run), "*block_rq_complete") ||
-	    !has_event(sonde_plugin_trace(run), "*block_rq_issue"))
+	if (!queue_has_event(sonde_plugin_trace(run), "*block_rq_complete") ||
+	    !queue_has_event(sonde_plugin_trace(run), "*block_rq_issue"))
 		return -ENODATA;
 	sonde_hash_init(&state->requests, sizeof(struct queue_request),
 			REQUESTS);
