@@ -60,6 +60,7 @@ KERNEL = {
 USER = {
     "server:begin": "id:I",
     "server:end": "id:I",
+    "server:step": "id:I",
     "latency:over": "ns:Q",
     "lock:mutex_wait": "mutex:Q caller:Q",
     "lock:mutex_lock": "mutex:Q result:i caller:Q",

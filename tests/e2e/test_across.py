@@ -299,6 +299,81 @@ def bytes_by_udp_and_unix_sockets_are_counted_as_of_nobody():
     check(not any("UDP" in note for note in notes), notes)
 
 
+# ---- waits that are known by a key ----
+
+def by_datagrams(steps, web=()):
+    """The story, but what is asked and answered goes by UDP: the socket's events have
+    no position. `steps`: (time, thread, id) of the database's."""
+    pair = Pair()
+    pair.add("web", process(811), switch(50, 1, 0, 811))
+    pair.add("db", process(812), process(813), switch(50, 0, 0, 812),
+             switch(50, 1, 0, 813))
+    for time in (100, 400, 700, 22000, 22300, 22600):
+        pair.exchange(time, 20)
+    pair.add("web", entry(1100, 1, 811, "sendto", fd=4),
+             exit_(1106, 1, 811, "sendto", 9))
+    pair.wait("web", 1200, 19200)
+    pair.add("web", (19250, 1, 811, "sock_recv_length", {"protocol": 17, "ret": 9}),
+             exit_(19251, 1, 811, "recvfrom", 9),
+             switch(30000, 1, 811, 0))
+    pair.add("db", entry(1499, 0, 812, "futex", uaddr=LOCK, op=WAIT),
+             switch(1500, 0, 812, 0),
+             entry(18400, 1, 813, "futex", uaddr=LOCK, op=WAKE),
+             waking(18500, 1, 812, 813), exit_(18510, 1, 813, "futex", 1),
+             switch(18520, 0, 0, 812), exit_(18530, 0, 812, "futex"),
+             switch(30000, 0, 812, 0), switch(30000, 1, 813, 0))
+    return pair.traces(user={
+        "web": [*request(1000, 21000), *web],
+        "db": [(time, tid, "server:step", {"id": number})
+               for time, tid, number in steps]})
+
+
+KEY = (*SPAN, "--key", "id")
+STEPS = [(300, 812, 7), (1450, 812, 1), (1480, 813, 1), (18900, 812, 1)]
+
+
+def waker_of(traces, *options):
+    wait = max((row for row in report(traces, "critical", *options)["path"]
+                if row["host"] == "web" and row["state"] in
+                ("blocked", "in the network")), key=lambda row: us(row, "time"))
+    return wait["waker"]
+
+
+@test
+def a_wait_goes_on_where_another_machine_recorded_the_same_key():
+    traces = by_datagrams(STEPS)
+    got = report(traces, "blame", *KEY)
+    answer = got["notes"][0]
+    check(re.search(
+        r"18.1 ms \(90 %\) of that in recvfrom\(\) of descriptor 3 for `flusher` "
+        r"\(tid 812\) on db, which spent 17.0 ms of that waiting for lock "
+        r"0x7f0000001000 held by `third` \(tid 813\) on db", answer), answer)
+    network, = [row for row in got["where"] if "in the network" in row["what"]]
+    about(network, "time", 300)
+    check_equal(waker_of(traces, *KEY), "flusher (812) on db, by the key", "waker")
+    other = by_datagrams([(1450, 813, 1), (1480, 812, 1)])
+    check_equal(waker_of(other, *KEY), "third (813) on db, by the key",
+                "who was asked first")
+
+
+@test
+def what_is_not_sure_of_a_key_is_not_followed():
+    alone = waker_of(by_datagrams([]), *KEY)
+    check("db" not in alone, alone)
+    for why, steps, web in (
+            ("another key", [(1450, 812, 2)], ()),
+            ("the thread works for another one then", STEPS,
+             [(19500, 811, "server:step", {"id": 2})]),
+            ("not in the wait", [(300, 812, 1), (21500, 812, 1)], ())):
+        check_equal(waker_of(by_datagrams(steps, web), *KEY), alone, why)
+    check_equal(waker_of(by_datagrams(STEPS), *SPAN), alone, "without --key")
+    # The clocks are known to some 30 us: it may have been before the wait.
+    early = by_datagrams([(1205, 812, 1), (18900, 812, 1)])
+    check_equal(waker_of(early, *KEY), "flusher (812) on db by the key, or another one",
+                "order")
+    check("flusher" not in report(early, "blame", *KEY)["notes"][0], "followed")
+
+
 @test
 def sync_finds_the_messages_in_the_traces():
     done = run(SONDE, "sync", "--json", *story().traces())

@@ -183,7 +183,10 @@ enum sonde_waker_kind {
 
 struct sonde_waker {
 	uint8_t kind; /* enum sonde_waker_kind */
-	int32_t tid;  /* of THREAD, MAYBE, SENDER; else who was interrupted */
+	/* Of SENDER, UNORDERED: known by a key that its events have, and not by bytes;
+	 * sent_ns is its last one */
+	bool is_by_key;
+	int32_t tid; /* of THREAD, MAYBE, SENDER; else who was interrupted */
 	uint32_t number; /* of IRQ, SOFTIRQ */
 	int64_t sent_ns; /* of SENDER: when it began to */
 };

@@ -45,7 +45,9 @@ static void say_waker(struct answer *answer, const struct sonde_cause *cause,
 
 	if (!sonde_cause_is_lock(cause)) {
 		if (waker->kind == SONDE_WAKER_SENDER)
-			sonde_text_add(&answer->text, " for bytes of %s",
+			sonde_text_add(&answer->text,
+				       waker->is_by_key ? " for %s" :
+							  " for bytes of %s",
 				       sonde_cause_thread(causes, waker->tid,
 							  text, sizeof(text)));
 		if (waker->kind == SONDE_WAKER_THREAD)

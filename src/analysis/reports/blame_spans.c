@@ -15,6 +15,7 @@
 
 #include "analysis/reports/durations.h"
 #include "analysis/reports/kernel.h"
+#include "analysis/reports/key_senders.h"
 #include "analysis/reports/words.h"
 #include "base/port.h"
 #include "reader/reader.h"
@@ -172,6 +173,10 @@ static int find_history(struct sonde_analysis_args *args, bool all,
 	if (!error)
 		error = sonde_senders_find(&spans->history, &spans->transfers,
 					   spans->clocks);
+	if (!error && args->key && spans->history.nr_machines > 1)
+		error = sonde_senders_find_by_key(args, &spans->history,
+						  spans->clocks,
+						  &spans->keys_left_out);
 	return error ? error : name_machines(args, spans);
 }
 
@@ -255,6 +260,12 @@ static void notes_of_machines(const struct sonde_blame_spans *spans,
 				  "received were not looked at: there were too "
 				  "many. --from and --to may leave fewer.",
 				  spans->transfers.left_out);
+	if (spans->keys_left_out)
+		sonde_report_note(report,
+				  "%" PRIu64 " events with a key were not "
+				  "looked at: there were too many. --from and "
+				  "--to may leave fewer.",
+				  spans->keys_left_out);
 	note_unfollowed(spans, report);
 	if (history->nr_machines == 1)
 		return;

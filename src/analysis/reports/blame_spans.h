@@ -25,6 +25,7 @@ struct sonde_blame_spans {
 	struct sonde_history history; /* if there is one; of all, or of it */
 	struct sonde_causes causes;
 	struct sonde_transfers transfers;
+	uint64_t keys_left_out; /* events, when waits were matched by them */
 	struct sonde_host_clock *clocks; /* of each machine */
 	struct sonde_causes *hosts;      /* likewise, if there are several */
 };

@@ -35,7 +35,8 @@ static bool same_cause(const struct sonde_cause *a, const struct sonde_cause *b)
 
 static bool same_waker(const struct sonde_waker *a, const struct sonde_waker *b)
 {
-	if (a->kind != b->kind || a->number != b->number)
+	if (a->kind != b->kind || a->number != b->number ||
+	    a->is_by_key != b->is_by_key)
 		return false;
 	return (a->kind != SONDE_WAKER_THREAD && a->kind != SONDE_WAKER_MAYBE &&
 		a->kind != SONDE_WAKER_SENDER &&

@@ -279,12 +279,17 @@ const char *sonde_waker_text(const struct sonde_causes *causes,
 					   sizeof(thread)));
 		break;
 	case SONDE_WAKER_SENDER:
-		(void)snprintf(to, size, "bytes of %s",
+		(void)snprintf(to, size,
+			       waker->is_by_key ? "%s, by the key" :
+						  "bytes of %s",
 			       thread_text(causes, waker->tid, thread,
 					   sizeof(thread)));
 		break;
 	case SONDE_WAKER_UNORDERED:
-		(void)snprintf(to, size, "bytes of %s, sent nobody knows when",
+		(void)snprintf(to, size,
+			       waker->is_by_key ?
+				       "%s by the key, or another one" :
+				       "bytes of %s, sent nobody knows when",
 			       thread_text(causes, waker->tid, thread,
 					   sizeof(thread)));
 		break;

@@ -92,7 +92,7 @@ static int list_receipts(struct receipts *receipts)
 
 /* ---- which bytes ended a wait ---- */
 
-static bool may_be_bytes(const struct sonde_waker *waker)
+bool sonde_senders_may_be_bytes(const struct sonde_waker *waker)
 {
 	return waker->kind == SONDE_WAKER_INTERRUPT ||
 	       waker->kind == SONDE_WAKER_MAYBE ||
@@ -229,7 +229,7 @@ int sonde_senders_find(struct sonde_history *history,
 		const struct receipt *receipt;
 
 		if (state->kind != SONDE_STATE_BLOCKED ||
-		    !may_be_bytes(&state->waker))
+		    !sonde_senders_may_be_bytes(&state->waker))
 			continue;
 		receipt = find_receipt(&receipts, state, next_wait(history, i));
 		if (receipt)

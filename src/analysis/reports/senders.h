@@ -22,6 +22,9 @@
 
 #include "analysis/reports/blame_history.h"
 
+/* Whether it may have been bytes that ended the wait, of a waker that isn't a
+ * sender. */
+bool sonde_senders_may_be_bytes(const struct sonde_waker *waker);
 /* Transfers are matched. 0 or -ENOMEM. */
 int sonde_senders_find(struct sonde_history *history,
 		       const struct sonde_transfers *transfers,
