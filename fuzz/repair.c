@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repair.c - fuzz sonde_ctf_repair(): a trace directory with one stream file
+ * repair.c - fuzz sonde_ctf_repair_at(): a trace directory with one stream file
  * of packets that are not all as we write them. Repairing is idempotent, never
  * makes a file longer, leaves a file alone that it calls damaged, and leaves
  * nothing hidden.
@@ -150,7 +150,7 @@ static size_t make_content(struct fuzz_input *in, uint8_t *bytes)
 
 static void repair(int expected, struct sonde_ctf_repair_report *ret_report)
 {
-	int rc = sonde_ctf_repair(path, ret_report);
+	int rc = sonde_ctf_repair_at(dir, ret_report);
 
 	FUZZ_CHECK(rc == expected);
 }
@@ -237,7 +237,7 @@ static size_t repair_in_part(struct fuzz_input *in, uint8_t *bytes, size_t size)
 
 	calls_left = fuzz_below(in, 12);
 	sonde_ctf_fault = fail_later;
-	rc = sonde_ctf_repair(path, NULL);
+	rc = sonde_ctf_repair_at(dir, NULL);
 	sonde_ctf_fault = NULL;
 	FUZZ_CHECK(rc == 0 || rc == -ENOSPC);
 	size = read_file("stream", bytes);
@@ -252,7 +252,7 @@ static void check_metadata(const struct fuzz_input *in)
 	int rc;
 
 	write_file("metadata", in->at, in->left);
-	rc = sonde_ctf_repair(path, &report);
+	rc = sonde_ctf_repair_at(dir, &report);
 	FUZZ_CHECK(rc == 0 || rc == -EINVAL);
 	write_file("metadata", metadata, sizeof(metadata) - 1);
 }

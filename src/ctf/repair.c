@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repair.c - tidy a trace whose writer died (sonde_ctf_repair() in trace.h).
+ * repair.c - tidy a trace whose writer died (sonde_ctf_repair_at() in trace.h).
  *
  * What a dead writer leaves: hidden files; stream files as long as they were
  * made, with or without the empty packet that was to cut them; no index. All
@@ -317,18 +317,5 @@ int sonde_ctf_repair_at(int dir, struct sonde_ctf_repair_report *ret_report)
 		(void)close(repair.index_dir);
 	if (!error && ret_report)
 		*ret_report = repair.report;
-	return error;
-}
-
-int sonde_ctf_repair(const char *path,
-		     struct sonde_ctf_repair_report *ret_report)
-{
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int error;
-
-	if (dir < 0)
-		return -errno;
-	error = sonde_ctf_repair_at(dir, ret_report);
-	(void)close(dir); /* nothing was written by it */
 	return error;
 }

@@ -338,7 +338,7 @@ static int link_in_file(struct sonde_ctf_stream *stream)
 
 /*
  * Cut the visible file, write its index, and close it. What fails here costs
- * tidiness only: the file is valid at each step, and sonde_ctf_repair() can do
+ * tidiness only: the file is valid at each step, and sonde_ctf_repair_at() can do
  * it later.
  */
 static int finish_file(struct sonde_ctf_stream *stream)

@@ -22,7 +22,7 @@
  * the directory is a trace that babeltrace2 reads without error or warning and
  * that holds everything published. docs/trace-format.md says how; if nobody
  * closed it, files are longer than need be (sparse) and there is no index:
- * sonde_ctf_repair() mends that.
+ * sonde_ctf_repair_at() mends that.
  *
  * Errors: 0 or -errno. After an error (-ENOSPC, -EDQUOT, -EIO ...) everything
  * published before is still valid; what could not be written is simply not in
@@ -260,7 +260,5 @@ struct sonde_ctf_repair_report {
  * No writer may be at work in it. -ENOENT, -EINVAL if `dir` is no trace.
  */
 int sonde_ctf_repair_at(int dir, struct sonde_ctf_repair_report *ret_report);
-int sonde_ctf_repair(const char *path,
-		     struct sonde_ctf_repair_report *ret_report);
 
 #endif /* CTF_TRACE_H */

@@ -74,6 +74,17 @@ static inline void scratch_remove(struct scratch *scratch)
 	assert_int_equal(run(argv, "/dev/null", "/dev/null"), 0);
 }
 
+static inline int scratch_repair(const char *path,
+				 struct sonde_ctf_repair_report *ret_report)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = sonde_ctf_repair_at(dir, ret_report);
+
+	assert_true(dir >= 0);
+	(void)close(dir);
+	return rc;
+}
+
 /* The whole of a file as a string, to be freed. */
 static inline char *read_file(const char *path)
 {

@@ -294,8 +294,8 @@ static void writer_stopped_at_any_call_leaves_a_valid_trace(void **state)
 		done = record_stopped(&scratch, n, recording);
 		if (exists(&scratch, "metadata")) {
 			check_events(&scratch, recording);
-			assert_int_equal(
-				sonde_ctf_repair(scratch.trace, &report), 0);
+			assert_int_equal(scratch_repair(scratch.trace, &report),
+					 0);
 			assert_int_equal(report.nr_damaged, 0);
 			check_events(&scratch, recording);
 		} else {
@@ -317,7 +317,7 @@ static bool repair_stopped(const struct scratch *scratch, uint32_t n)
 	if (pid == 0) {
 		calls_left = n;
 		sonde_ctf_fault = stop_at_call;
-		_exit(sonde_ctf_repair(scratch->trace, NULL) ? 1 : 0);
+		_exit(scratch_repair(scratch->trace, NULL) ? 1 : 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
@@ -341,9 +341,9 @@ static void repair_stopped_at_any_call_leaves_a_valid_trace(void **state)
 		assert_false(record_stopped(&scratch, STOP_LATE, recording));
 		done = repair_stopped(&scratch, nr_calls);
 		check_events(&scratch, recording);
-		assert_int_equal(sonde_ctf_repair(scratch.trace, &report), 0);
+		assert_int_equal(scratch_repair(scratch.trace, &report), 0);
 		check_events(&scratch, recording);
-		assert_int_equal(sonde_ctf_repair(scratch.trace, &report), 0);
+		assert_int_equal(scratch_repair(scratch.trace, &report), 0);
 		assert_int_equal(report.nr_trimmed, 0);
 		scratch_remove(&scratch);
 	}
@@ -418,7 +418,7 @@ static void writer_killed_anywhere_leaves_a_valid_trace(void **state)
 		scratch_make(&scratch);
 		record_killed(&scratch, random_below(&seed, 200), recording);
 		check_events(&scratch, recording);
-		assert_int_equal(sonde_ctf_repair(scratch.trace, NULL), 0);
+		assert_int_equal(scratch_repair(scratch.trace, NULL), 0);
 		check_events(&scratch, recording);
 		scratch_remove(&scratch);
 	}
@@ -463,7 +463,7 @@ static void repair_copes_with_damaged_files(void **state)
 		scratch_make(&scratch);
 		assert_false(record_stopped(&scratch, STOP_LATE, recording));
 		damage(&scratch, &seed);
-		assert_int_equal(sonde_ctf_repair(scratch.trace, &report), 0);
+		assert_int_equal(scratch_repair(scratch.trace, &report), 0);
 		nr_damaged += report.nr_damaged;
 		scratch_remove(&scratch);
 	}
@@ -599,7 +599,7 @@ static void a_closed_trace_has_nothing_to_repair(void **state)
 	(void)state;
 	scratch_make(&scratch);
 	record(&scratch, &recording);
-	assert_int_equal(sonde_ctf_repair(scratch.trace, &report), 0);
+	assert_int_equal(scratch_repair(scratch.trace, &report), 0);
 	assert_true(report.nr_files >= 4);
 	assert_int_equal(report.nr_trimmed, 0);
 	assert_int_equal(report.nr_damaged, 0);
@@ -842,14 +842,13 @@ static void repair_leaves_alone_what_is_not_ours(void **state)
 
 	(void)state;
 	scratch_make(&scratch);
-	assert_int_equal(sonde_ctf_repair(scratch.trace, &report), -ENOENT);
-	assert_int_equal(sonde_ctf_repair(scratch.top, &report), -EINVAL);
+	assert_int_equal(scratch_repair(scratch.top, &report), -EINVAL);
 	record(&scratch, &recording);
 	(void)snprintf(path, sizeof(path), "%s/stranger", scratch.trace);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 12345), 0);
-	assert_int_equal(sonde_ctf_repair(scratch.trace, &report), 0);
+	assert_int_equal(scratch_repair(scratch.trace, &report), 0);
 	assert_int_equal(report.nr_damaged, 1);
 	assert_int_equal(fstat(fd, &after), 0);
 	assert_int_equal(after.st_size, 12345);

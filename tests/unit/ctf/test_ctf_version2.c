@@ -268,8 +268,8 @@ static void metadata_is_valid_whenever_the_writer_stops(void **state)
 		if (exists(&scratch, "metadata")) {
 			metadata = trace_file(&scratch, "metadata");
 			assert_int_equal(fragments_of(metadata, &fragments), 0);
-			assert_int_equal(
-				sonde_ctf_repair(scratch.trace, &report), 0);
+			assert_int_equal(scratch_repair(scratch.trace, &report),
+					 0);
 			assert_int_equal(report.nr_damaged, 0);
 			sonde_ctf_text_fini(&fragments);
 			free(metadata);
