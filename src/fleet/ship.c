@@ -91,7 +91,8 @@ static int fail_errno(const struct sonde_ship *ship, int err, const char *path)
 
 static int ship_fail_memory(const struct sonde_ship *ship)
 {
-	return sonde_net_fail(ship->config.error, -ENOMEM, "no memory");
+	(void)sonde_net_fail(ship->config.error, -ENOMEM, "no memory");
+	return -ENOMEM;
 }
 
 int sonde_ship_new(const struct sonde_ship_config *config,

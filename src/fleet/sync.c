@@ -222,6 +222,7 @@ static int solve_first(const struct run *run, struct sonde_sync_window *window,
 		if (window->error == 0 || window->error == -ENODATA ||
 		    (window->error == -EDOM && first.window_ns <= WINDOW_MIN))
 			take(ctx, window);
+		window->align = NULL;
 		sonde_align_fini(&align);
 		if (window->error != -EDOM || first.window_ns <= WINDOW_MIN)
 			break;

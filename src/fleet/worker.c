@@ -252,7 +252,7 @@ static int worker_take_unit(struct sonde_fleet_worker *worker)
 {
 	struct sonde_fleet_word word = { .kind = SONDE_FLEET_TAKE,
 					 .worker = worker->number };
-	struct sonde_net_heard_word answer;
+	struct sonde_net_heard_word answer = { .size = 0 };
 	int n = worker_say(worker, &word, NULL, &answer);
 	int length;
 

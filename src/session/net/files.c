@@ -632,11 +632,14 @@ static int files_resume(struct sonde_net_log *net_log,
 			sonde_net_resume_fn *take, void *ctx)
 {
 	struct files_log *log = (struct files_log *)net_log;
-	struct sonde_net_message message;
+	struct sonde_net_message message = { .next = 0 };
 	uint64_t position = 0;
 	int n;
 
 	while ((n = fetch_head(log, &position, &message)) != 0) {
+		/* A file system may say that of a file, too. */
+		if (n == -EBADMSG && message.next <= position)
+			return n;
 		if (n > 0)
 			n = take(ctx, &message.head);
 		if (n < 0 && n != -EBADMSG)
