@@ -561,6 +561,92 @@ def check_tells_compatible_from_incompatible_changes():
     check_equal(generate("--check", SHOP, SHOP).stdout, "", "the same")
 
 
+# What readers see of two versions, by their metadata alone.
+
+def is_made(name):
+    """Lengths and tags, which readers need and nobody asks for."""
+    return name.startswith("_") or name.endswith("_tag")
+
+
+def members_by_name(classes):
+    return {m["name"]: m["field-class"] for m in classes
+            if not is_made(m["name"]) and m["name"] != "none"}
+
+
+def labels(cls):
+    return {(name, *ends) for name, ranges in cls.get("mappings", {}).items()
+            for ends in ranges}
+
+
+def serves(new, old):
+    """Whether who knows the old class understands the new one."""
+    if new["type"] != old["type"] or ("mappings" in new) != ("mappings" in old):
+        return False
+    if "element-field-class" in old:
+        mine, other = new["element-field-class"], old["element-field-class"]
+        blob = "preferred-display-base"
+        return serves(mine, other) and (blob in mine) == (blob in other) and \
+            (new["type"] != "static-length-array" or new["length"] == old["length"])
+    if "member-classes" in old or "options" in old:
+        key = "options" if "options" in old else "member-classes"
+        mine, other = members_by_name(new[key]), members_by_name(old[key])
+        return all(name in mine and serves(mine[name], cls)
+                   for name, cls in other.items())
+    return new.get("length", 0) >= old.get("length", 0) and labels(old) <= labels(new)
+
+
+def event_classes(path):
+    text = generate(path, "--metadata", "-", "--ctf", "2").stdout
+    fragments = [json.loads(part) for part in text.split("\x1e") if part.strip()]
+    return {f["name"]: f["payload-field-class"] for f in fragments
+            if f["type"] == "event-record-class" and not f["name"].startswith("sonde:")}
+
+
+def change(root, chance):
+    """One thing about it; the tree may be wrong then."""
+    element = chance.choice([e for e in root.iter() if e is not root] or [root])
+    parent = next((p for p in root.iter() if element in p), None)
+    what = chance.randrange(5)
+    if what == 0 and parent is not None:
+        parent.remove(element)
+    elif what == 1 and element.tag in ("field", "label", "event"):
+        element.set("name", element.get("name") + "new")
+    elif what == 2 and element.tag in ("struct", "variant", "event"):
+        ET.SubElement(element, "field", name="added", type="u8")
+    elif element.tag in ("field", "enum") and element.get("type") in NUMBERS:
+        element.set("type", chance.choice(NUMBERS))
+    elif element.get("array"):
+        element.set("array", str(chance.randrange(2, 5)))
+    elif element.get("type") in ("float", "double"):
+        element.set("type", chance.choice(["float", "double", "string"]))
+    elif element.get("value"):
+        element.set("value", str(chance.randrange(100)))
+    elif element.tag == "event":
+        element.set("level", chance.choice(LEVELS))
+
+
+@test
+def check_says_what_the_two_metadata_say():
+    needs("xml")
+    directory = scratch()
+    said = []
+    for seed in range(60):
+        model, chance = Model(seed), random.Random(seed)
+        old, new = directory / "old.xml", directory / "new.xml"
+        ET.ElementTree(model.root).write(old)
+        change(model.root, chance)
+        ET.ElementTree(model.root).write(new)
+        if run(SONDE, "generate", new).returncode:
+            continue  # no description any more
+        before, after = event_classes(old), event_classes(new)
+        fits = all(name in after and serves(after[name], cls)
+                   for name, cls in before.items())
+        done = run(SONDE, "generate", "--check", old, new)
+        check_equal(done.returncode == 0, fits, f"seed {seed}: {done.stdout}")
+        said.append(fits)
+    check(said.count(True) > 5 and said.count(False) > 5, said)
+
+
 # ---- checksums ----
 
 FIRST = """<events provider="mill"><event name="ground">
