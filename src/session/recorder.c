@@ -478,8 +478,6 @@ static int open_kernel(struct sonde_recorder *r,
 	if (door && strlen(door) < sizeof(ready->door))
 		memcpy(ready->door, door, strlen(door) + 1);
 	ready->has_kernel = true;
-	(void)snprintf(ready->kernel_sources, sizeof(ready->kernel_sources),
-		       "%s", sonde_session_kernel_sources(r->kernel));
 	return 0;
 }
 
@@ -572,6 +570,9 @@ static int start_kernel(struct sonde_recorder *r,
 		sonde_pace_limit(&r->pace,
 				 sonde_session_kernel_ring_bytes(r->kernel));
 		r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
+		(void)snprintf(ready.kernel_sources,
+			       sizeof(ready.kernel_sources), "%s",
+			       sonde_session_kernel_sources(r->kernel));
 	}
 	(void)send(r->config->control_fd, &ready, sizeof(ready), MSG_NOSIGNAL);
 	return ready.error;

@@ -110,7 +110,7 @@ struct sonde_recorder_ready {
 	uint32_t nr_attached; /* processes that ran already */
 	char text[240];       /* what failed, if error; or what to tell */
 	char door[SONDE_RECORDER_DOOR]; /* where marks can be written; or "" */
-	char kernel_sources[64];        /* what they come from, if has_kernel */
+	char kernel_sources[64];        /* what they come from, once they do */
 	/* why kernel events can't be had, or "" */
 	char kernel_text[SONDE_RECORDER_TEXT];
 };
