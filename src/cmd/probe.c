@@ -62,6 +62,7 @@ struct options {
 	pid_t pid; /* what `process` says */
 	const char *process, *collect, *name, *output, *remove, *where, *rules;
 	const char *stack; /* how deep; "": as deep as usual; NULL: none */
+	const char *source;
 	bool list, stop, json, kernel, all;
 	char **program;
 };
@@ -89,6 +90,9 @@ static const struct sonde_option option_table[] = {
 	{ "stack", 0, "[=DEPTH]", NULL, TO(stack),
 	  "with --kernel: the call stack of each event, the kernel's and so "
 	  "many frames of the program at most (default: 16)" },
+	{ "kernel-source", 0, "S", "auto modules bpf", TO(source),
+	  "with --kernel: what puts the probes in: modules (see: sonde "
+	  "modules), bpf, or auto: the first that can (default)" },
 	{ "list", 0, NULL, NULL, TO(list),
 	  "the probes that are in, and their hits; with --kernel, those of all "
 	  "that record some, or the functions that match GLOB" },
@@ -155,8 +159,9 @@ static int check_options(const struct options *options)
 
 	if (options->kernel)
 		return check_kernel_options(options);
-	if (options->rules || options->all || options->stack)
-		return complain_usage("-k, -a and --stack are for --kernel");
+	if (options->rules || options->all || options->stack || options->source)
+		return complain_usage("-k, -a, --stack and --kernel-source are "
+				      "for --kernel");
 	if (options->program)
 		return complain_usage("one LOCATION; put it into quotes");
 	if (options->pid == 0)
@@ -418,6 +423,7 @@ kernel_options(const struct options *options)
 		.output = options->output,
 		.rules = options->rules,
 		.stack = options->stack,
+		.source = options->source,
 		.all = options->all,
 		.program = options->program,
 	};

@@ -23,9 +23,10 @@ int sonde_probe_where(pid_t pid);
 /* A probe at a function of the kernel, for as long as it is recorded. */
 struct sonde_probe_kernel_options {
 	const char *where, *collect, *name, *output, *rules;
-	bool all;          /* not only the program's threads */
-	const char *stack; /* --stack=...; ""; NULL: none */
-	char **program;    /* NULL-terminated, or NULL: none */
+	bool all;           /* not only the program's threads */
+	const char *stack;  /* --stack=...; ""; NULL: none */
+	const char *source; /* as --kernel-source of `sonde record`; or NULL */
+	char **program;     /* NULL-terminated, or NULL: none */
 };
 int sonde_probe_kernel_record(const struct sonde_probe_kernel_options *wanted);
 /* What the words of such a command say, the first of which is "probe"; false: they

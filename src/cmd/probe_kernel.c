@@ -45,6 +45,10 @@ static int make_options(const struct sonde_probe_kernel_options *wanted,
 			       *wanted->stack ? "=" : "", wanted->stack);
 		words[nr++] = stack;
 	}
+	if (wanted->source) {
+		words[nr++] = "--kernel-source";
+		words[nr++] = wanted->source;
+	}
 	if (wanted->all || !wanted->program)
 		words[nr++] = "-a";
 	if (wanted->output) {

@@ -256,7 +256,11 @@ static int open_with_probes(const struct sonde_source_config *config,
 	struct sonde_source_error lack = { "" };
 	int rc;
 
-	if (choice != SONDE_SOURCE_AUTO && choice != SONDE_SOURCE_MODULES)
+	if (choice == SONDE_SOURCE_TRACEFS)
+		return sonde_source_fail(error, -EOPNOTSUPP,
+					 "tracefs has no probes of this kind; "
+					 "take --kernel-source bpf or modules");
+	if (choice == SONDE_SOURCE_BPF)
 		return open_probes_by_bpf(config, set, error);
 	rc = open_with_modules(config, set, error);
 	if (!is_lack(rc) || choice == SONDE_SOURCE_MODULES)

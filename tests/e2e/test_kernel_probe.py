@@ -339,6 +339,23 @@ def what_the_module_has_not_is_bpfs_which_is_told_modules():
     check("away from its sites isn't the module's" in probed.err, probed.err)
 
 
+@probe_test
+def which_it_is_can_be_chosen_modules():
+    need("modules")
+    probed = Probed(f"vfs_read if {OURS}", "count", ["--kernel-source", "bpf"])
+    check_equal(source_of(probed), "bpf", probed.err)
+    check_equal(len(probed.hits()), NR, "hits")
+
+
+@probe_test
+def what_there_is_none_of_is_no_choice():
+    need("bpf")
+    done = run(SONDE, "probe", "--kernel", "vfs_read", "--kernel-source",
+               "nobody", "-o", scratch() / "none", "--", "true")
+    check_equal(done.returncode, 2, done.stderr)
+    check("use 'modules', 'bpf'" in done.stderr, done.stderr)
+
+
 # ---- hits that the kernel leaves out ----
 
 # What the program of a probe calls to read memory.
