@@ -244,7 +244,8 @@ real("a counter is drawn as high as it is, with a hole where events were lost, a
   await page.selectOption("#by", "counter");
   await until(page, () => document.querySelector("#statistics td")?.textContent === "step");
   equal(await page.evaluate(() => [...document.querySelectorAll("#statistics td")]
-    .map(({ textContent }) => textContent)), ["step", "steps", "2", "178", "178"], "statistics");
+    .map(({ textContent }) => textContent)), ["step", "steps", "2", "178", "178", "lost events", "/s", "0", "0", "0"],
+    "statistics");
   await page.evaluate(() => window.sonde.view.set({ from: 0, to: window.sonde.view.end }));
   await until(page, () => window.sonde.timeline.frame?.to > 9_000_000);
   const lost = await page.evaluate((id) => {
