@@ -272,7 +272,9 @@ static int fill_shape(struct making *making, const struct sonde_class *cls,
 static int make_in_place(const struct making *making, const char *field,
 			 struct sonde_shape *shape)
 {
-	if (!sonde_names_may_name(making->writer->names, making->event, field))
+	/* Elements of arrays have no names. */
+	if (!field ||
+	    !sonde_names_may_name(making->writer->names, making->event, field))
 		return 0;
 	shape->form = FORM_CODE;
 	shape->field = field;
