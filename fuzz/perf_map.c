@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf_map.c - fuzz session/perf_map.h: any bytes as a file of names of code.
+ * perf_map.c - fuzz source/perf_map.h: any bytes as a file of names of code.
  *
  * Input: lines; each is parsed by itself, as the file's reader cuts them.
  */
-#include "session/perf_map.h"
+#include "source/perf_map.h"
 
 #include "fuzz.h"
 
 static void check_line(const char *line)
 {
-	struct sonde_session_code_entry entry;
+	struct sonde_source_code_entry entry;
 
-	if (!sonde_session_code_parse(line, &entry))
+	if (!sonde_source_code_parse(line, &entry))
 		return;
 	FUZZ_CHECK(entry.length && entry.length <= SONDE_PERF_MAP_NAME);
 	FUZZ_CHECK(strnlen(entry.name, entry.length) == entry.length);

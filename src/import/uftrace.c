@@ -275,7 +275,7 @@ static void uftrace_describe_call(struct sonde_build *build)
 	sonde_build_int(build, "addr", 64, SONDE_FIELD_HEX);
 }
 
-/* As the recorder tells of code that a program has made (session/perf_map.h), and
+/* As the recorder tells of code that a program has made (source/perf_map.h), and
  * the file it is in. */
 static void uftrace_describe_code(struct sonde_build *build)
 {

@@ -15,9 +15,9 @@
 #include "base/port.h"
 #include "base/time.h"
 #include "ring/hello.h"
-#include "session/perf_map.h"
 #include "session/unwind.h"
 #include "source/callstacks.h"
+#include "source/perf_map.h"
 #include "source/source.h"
 #include "source/statedump/events.h"
 #include "source/statedump/mapped_files.h"
@@ -46,7 +46,7 @@ struct known {
 	size_t nr, capacity;
 	uint64_t *hashes; /* of the mappings that are recorded, sorted */
 	struct sonde_callstacks stacks;
-	struct sonde_session_code_place code; /* what it makes at run time */
+	struct sonde_source_code_place code; /* what it makes at run time */
 };
 
 /* What a process has mapped, and when it was looked. */
@@ -129,10 +129,10 @@ static int describe_more(struct sonde_mappings *mappings,
 	}
 	if (!rc && mappings->has_code && !mappings->code_is_described) {
 		rc = add_event(known, CODE_EVENT, "code",
-			       sonde_session_code_describe);
+			       sonde_source_code_describe);
 		if (!rc)
 			rc = add_event(known, UNTOLD_EVENT, "code_lost",
-				       sonde_session_code_describe_lost);
+				       sonde_source_code_describe_lost);
 		mappings->code_is_described = !rc;
 	}
 	return rc;
@@ -345,7 +345,7 @@ static void mappings_forget(struct sonde_mappings *mappings,
 {
 	free(known->hashes);
 	sonde_callstacks_fini(&known->stacks);
-	sonde_session_code_fini(&known->code);
+	sonde_source_code_fini(&known->code);
 	mappings->nr--;
 	memmove(known, known + 1,
 		(size_t)(mappings->known + mappings->nr - known) *
@@ -565,8 +565,8 @@ static void find_code(struct sonde_mappings *mappings,
 	struct known *known = get_known(mappings, sonde_arena_source_id(image));
 
 	if (known)
-		sonde_session_code_find(&known->code,
-					sonde_arena_source_pid(image));
+		sonde_source_code_find(&known->code,
+				       sonde_arena_source_pid(image));
 }
 
 void sonde_mappings_glance(struct sonde_mappings *mappings,
@@ -638,7 +638,7 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 	if (!code_kb || (code_kb == known->code_kb && !thorough &&
 			 !(room->stacks && !room->hash)))
 		return;
-	sonde_session_code_find(&known->code, sonde_arena_source_pid(image));
+	sonde_source_code_find(&known->code, sonde_arena_source_pid(image));
 	if (look_at(mappings, image, code_kb, &look)) {
 		give_tables(mappings, &look, false);
 		write_look(mappings, &look, known);
@@ -652,7 +652,7 @@ struct code_telling {
 	uint32_t image;
 };
 
-static bool tell_code(void *ctx, const struct sonde_session_code_entry *entry)
+static bool tell_code(void *ctx, const struct sonde_source_code_entry *entry)
 {
 	const struct code_telling *telling = ctx;
 	uint8_t *at = sonde_out_event(&telling->mappings->out,
@@ -694,8 +694,7 @@ void sonde_mappings_code(struct sonde_mappings *mappings,
 	known = find(mappings, telling.image);
 	if (!known || !known->code.is_known)
 		return;
-	if (sonde_session_code_read(&known->code, tell_code, &telling,
-				    &omitted))
+	if (sonde_source_code_read(&known->code, tell_code, &telling, &omitted))
 		return; /* it has none */
 	if (omitted)
 		tell_untold(&telling, omitted);

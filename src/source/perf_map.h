@@ -16,8 +16,8 @@
  *	sonde:code	{image, begin, size, name}
  *	sonde:code_lost	{image, nr}
  */
-#ifndef SESSION_PERF_MAP_H
-#define SESSION_PERF_MAP_H
+#ifndef SOURCE_PERF_MAP_H
+#define SOURCE_PERF_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@
 #define SONDE_PERF_MAP_NAME    255u /* longer ones are cut */
 
 /* Where a process's file would be. Zeros: not known. */
-struct sonde_session_code_place {
+struct sonde_source_code_place {
 	bool is_known;
 	int directory; /* where its /tmp is; with O_PATH */
 	pid_t number;  /* the process's, as it knows it itself */
@@ -39,28 +39,28 @@ struct sonde_session_code_place {
 };
 
 /* To be called while the process lives; nothing if that can't be found out. */
-void sonde_session_code_find(struct sonde_session_code_place *place, pid_t pid);
-void sonde_session_code_fini(struct sonde_session_code_place *place);
+void sonde_source_code_find(struct sonde_source_code_place *place, pid_t pid);
+void sonde_source_code_fini(struct sonde_source_code_place *place);
 
-struct sonde_session_code_entry {
+struct sonde_source_code_entry {
 	uint64_t begin, size;
 	const char *name; /* borrowed; without control characters' meaning */
 	size_t length;    /* 1 .. SONDE_PERF_MAP_NAME */
 };
 
 /* A line without its newline; false: it makes no sense. */
-bool sonde_session_code_parse(const char *line,
-			      struct sonde_session_code_entry *ret_entry);
+bool sonde_source_code_parse(const char *line,
+			     struct sonde_source_code_entry *ret_entry);
 
 /* Calls add() for each entry, up to the first that it returns false for, and says
  * how many were left out for the bound. 0, or -errno: there is none, or none to be
  * believed (-EPERM). */
-int sonde_session_code_read(
-	const struct sonde_session_code_place *place,
-	bool (*add)(void *ctx, const struct sonde_session_code_entry *entry),
+int sonde_source_code_read(
+	const struct sonde_source_code_place *place,
+	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry),
 	void *ctx, uint64_t *ret_omitted);
 
-void sonde_session_code_describe(struct sonde_build *build);
-void sonde_session_code_describe_lost(struct sonde_build *build);
+void sonde_source_code_describe(struct sonde_build *build);
+void sonde_source_code_describe_lost(struct sonde_build *build);
 
-#endif /* SESSION_PERF_MAP_H */
+#endif /* SOURCE_PERF_MAP_H */

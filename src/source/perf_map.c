@@ -6,7 +6,7 @@
  * below the process's root. So a kernel without it (before 5.6) names no such
  * code. A process costs one descriptor while it is recorded.
  */
-#include "session/perf_map.h"
+#include "source/perf_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ static int process_began(pid_t pid, int64_t *ret_seconds)
 	return 0;
 }
 
-void sonde_session_code_find(struct sonde_session_code_place *place, pid_t pid)
+void sonde_source_code_find(struct sonde_source_code_place *place, pid_t pid)
 {
 	uint64_t number = 0;
 	uint64_t user = 0;
@@ -93,7 +93,7 @@ void sonde_session_code_find(struct sonde_session_code_place *place, pid_t pid)
 	place->is_known = true;
 }
 
-void sonde_session_code_fini(struct sonde_session_code_place *place)
+void sonde_source_code_fini(struct sonde_source_code_place *place)
 {
 	if (place->is_known)
 		(void)close(place->directory); /* it was only looked at */
@@ -102,8 +102,8 @@ void sonde_session_code_fini(struct sonde_session_code_place *place)
 
 /* ---- what it says ---- */
 
-bool sonde_session_code_parse(const char *line,
-			      struct sonde_session_code_entry *ret_entry)
+bool sonde_source_code_parse(const char *line,
+			     struct sonde_source_code_entry *ret_entry)
 {
 	const char *at = line;
 	uint64_t begin;
@@ -119,7 +119,7 @@ bool sonde_session_code_parse(const char *line,
 	if (!length || begin < ADDRESS_LEAST || begin >= ADDRESS_END || !size ||
 	    size > CODE_BYTES_MAX)
 		return false;
-	*ret_entry = (struct sonde_session_code_entry){
+	*ret_entry = (struct sonde_source_code_entry){
 		.begin = begin,
 		.size = size,
 		.name = at,
@@ -129,7 +129,7 @@ bool sonde_session_code_parse(const char *line,
 	return true;
 }
 
-static bool may_believe(const struct sonde_session_code_place *place,
+static bool may_believe(const struct sonde_source_code_place *place,
 			const struct stat *file)
 {
 	/* Three times in whole seconds may be off by two. */
@@ -138,7 +138,7 @@ static bool may_believe(const struct sonde_session_code_place *place,
 	       file->st_mtim.tv_sec >= place->begun_s - 2;
 }
 
-static int open_perf_map(const struct sonde_session_code_place *place)
+static int open_perf_map(const struct sonde_source_code_place *place)
 {
 	char path[32];
 	struct stat file;
@@ -156,12 +156,12 @@ static int open_perf_map(const struct sonde_session_code_place *place)
 	return -EPERM;
 }
 
-int sonde_session_code_read(
-	const struct sonde_session_code_place *place,
-	bool (*add)(void *ctx, const struct sonde_session_code_entry *entry),
+int sonde_source_code_read(
+	const struct sonde_source_code_place *place,
+	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry),
 	void *ctx, uint64_t *ret_omitted)
 {
-	struct sonde_session_code_entry entry;
+	struct sonde_source_code_entry entry;
 	struct sonde_lines *lines;
 	uint32_t nr = 0;
 	int64_t bytes = 0;
@@ -180,7 +180,7 @@ int sonde_session_code_read(
 	/* It may grow while it is read. */
 	while (bytes < FILE_BYTES_MAX && (line = sonde_lines_next(lines))) {
 		bytes += (int64_t)strlen(line) + 1;
-		if (!sonde_session_code_parse(line, &entry))
+		if (!sonde_source_code_parse(line, &entry))
 			continue;
 		if (nr++ >= SONDE_PERF_MAP_ENTRIES)
 			++*ret_omitted;
@@ -194,7 +194,7 @@ int sonde_session_code_read(
 
 /* ---- events ---- */
 
-void sonde_session_code_describe(struct sonde_build *build)
+void sonde_source_code_describe(struct sonde_build *build)
 {
 	sonde_build_int(build, "image", 32, 0);
 	sonde_build_int(build, "begin", 64, SONDE_FIELD_HEX);
@@ -202,7 +202,7 @@ void sonde_session_code_describe(struct sonde_build *build)
 	sonde_build_string(build, "name");
 }
 
-void sonde_session_code_describe_lost(struct sonde_build *build)
+void sonde_source_code_describe_lost(struct sonde_build *build)
 {
 	sonde_build_int(build, "image", 32, 0);
 	sonde_build_int(build, "nr", 64, 0);
