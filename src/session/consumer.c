@@ -652,6 +652,12 @@ void sonde_consumer_drain(struct sonde_consumer *consumer)
 
 /* ---- accounts ---- */
 
+static uint64_t nr_recorded(const struct sonde_consumer *consumer,
+			    const struct consumer_stream *stream)
+{
+	return consumer->source->ops->defines ? 0 : stream->recorded;
+}
+
 void sonde_consumer_count(const struct sonde_consumer *consumer,
 			  struct sonde_consumer_counts *ret_counts)
 {
@@ -667,7 +673,7 @@ void sonde_consumer_count(const struct sonde_consumer *consumer,
 		const struct consumer_stream *stream = &consumer->streams[i];
 
 		source_counts(consumer, i, &counts);
-		ret_counts->recorded += stream->recorded;
+		ret_counts->recorded += nr_recorded(consumer, stream);
 		ret_counts->discarded += nr_discarded(&counts);
 		ret_counts->overwritten += stream->overwritten;
 		ret_counts->lost_disk += stream->lost_disk;
@@ -784,7 +790,7 @@ static void add_to_summary(const struct sonde_consumer *consumer,
 	struct sonde_summary *summary = consumer->goal->output->summary;
 	const struct sonde_source_ops *ops = consumer->source->ops;
 
-	summary->recorded += stream->recorded;
+	summary->recorded += nr_recorded(consumer, stream);
 	summary->lost_size += counts->lost_size;
 	summary->lost_marks += counts->lost_marks;
 	summary->lost_overwritten += stream->overwritten;

@@ -449,6 +449,7 @@ static int add_teller(const struct sonde_session_kernel *kernel,
 {
 	const struct sonde_source_config ours = {
 		.stacks = kernel->set.stacks,
+		.code = kernel->set.code,
 		.now = kernel->setup.now,
 	};
 	const struct sonde_consumer_config config = {

@@ -100,6 +100,18 @@ static void describe_look(struct sonde_build *build)
 	sonde_build_int(build, "omitted", 64, 0);
 }
 
+static void describe_code(struct sonde_build *build)
+{
+	sonde_build_int(build, "image", 32, 0);
+	sonde_source_code_describe(build);
+}
+
+static void describe_code_lost(struct sonde_build *build)
+{
+	sonde_build_int(build, "image", 32, 0);
+	sonde_source_code_describe_lost(build);
+}
+
 static int add_event(struct sonde_source_known *known, uint32_t event,
 		     const char *name,
 		     void (*describe)(struct sonde_build *build))
@@ -128,11 +140,10 @@ static int describe_more(struct sonde_mappings *mappings,
 		mappings->stacks_are_described = !rc;
 	}
 	if (!rc && mappings->has_code && !mappings->code_is_described) {
-		rc = add_event(known, CODE_EVENT, "code",
-			       sonde_source_code_describe);
+		rc = add_event(known, CODE_EVENT, "code", describe_code);
 		if (!rc)
 			rc = add_event(known, UNTOLD_EVENT, "code_lost",
-				       sonde_source_code_describe_lost);
+				       describe_code_lost);
 		mappings->code_is_described = !rc;
 	}
 	return rc;

@@ -196,7 +196,6 @@ int sonde_source_code_read(
 
 void sonde_source_code_describe(struct sonde_build *build)
 {
-	sonde_build_int(build, "image", 32, 0);
 	sonde_build_int(build, "begin", 64, SONDE_FIELD_HEX);
 	sonde_build_int(build, "size", 64, 0);
 	sonde_build_string(build, "name");
@@ -204,6 +203,5 @@ void sonde_source_code_describe(struct sonde_build *build)
 
 void sonde_source_code_describe_lost(struct sonde_build *build)
 {
-	sonde_build_int(build, "image", 32, 0);
 	sonde_build_int(build, "nr", 64, 0);
 }

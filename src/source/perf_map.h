@@ -13,8 +13,8 @@
  *
  * What isn't known is when code was there: a reader says so where entries differ.
  *
- *	sonde:code	{image, begin, size, name}
- *	sonde:code_lost	{image, nr}
+ *	sonde:code	{image or pid, begin, size, name}
+ *	sonde:code_lost	{image or pid, nr}
  */
 #ifndef SOURCE_PERF_MAP_H
 #define SOURCE_PERF_MAP_H
@@ -60,6 +60,7 @@ int sonde_source_code_read(
 	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry),
 	void *ctx, uint64_t *ret_omitted);
 
+/* What follows the number of who has it: a program's image, or a process. */
 void sonde_source_code_describe(struct sonde_build *build);
 void sonde_source_code_describe_lost(struct sonde_build *build);
 

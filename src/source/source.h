@@ -225,6 +225,9 @@ struct sonde_source_ops {
 	/* It delivers state, when it is told to, and no event that was selected:
 	 * to be read at once, whatever the mode. */
 	bool is_state;
+	/* Its events say what numbers in others' mean, and don't count as events
+	 * that were recorded; lost ones count. */
+	bool defines;
 	/* Overwrite mode: it can be read before stop, too, after rewind, and what
 	 * was read is gone from its buffers: who wants it again keeps it. */
 	bool is_read_once;

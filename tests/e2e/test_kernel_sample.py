@@ -19,7 +19,7 @@ from obedient import TIMEOUT, Program, need_root
 from obedient import program as obedient
 from home import Home
 from robust import until
-from sonde import SONDE, Skip, Trace, check, install, run, scratch
+from sonde import SONDE, Skip, Trace, build, check, install, run, scratch
 from harness import check_equal, main, test
 from kernel import (KernelTrace, Running, kernel_test, need, program,
                     record_kernel)
@@ -216,6 +216,85 @@ def chunks_have_the_stacks_of_their_samples():
         check(used <= told, f"{used - told} are not told in {chunk}")
         named += bool(used) and "heavy" in codes(chunk)
     check(named > 2, f"{named} of {len(chunks)} chunks have names")
+
+
+# ---- code made at run time ----
+
+# Counts down in code that it has made, and says of it what perf wants to know.
+MAKER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+static const unsigned char code[] = {
+	0x55, 0x48, 0x89, 0xe5,		/* push %rbp; mov %rsp, %rbp */
+	0xff, 0xcf, 0x75, 0xfc,		/* 1: dec %edi; jne 1b */
+	0x5d, 0xc3,			/* pop %rbp; ret */
+};
+int main(int argc, char **argv)
+{
+	char path[64];
+	unsigned char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*run)(unsigned int) = (void (*)(unsigned int))at;
+	clock_t until = clock() + atoi(argv[1]) * (CLOCKS_PER_SEC / 1000);
+	FILE *file;
+
+	memcpy(at, code, sizeof(code));
+	mprotect(at, 4096, PROT_READ | PROT_EXEC);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	file = fopen(path, "w");
+	if (!file)
+		return 1;
+	fprintf(file, "%lx %zx made<1>(int)\n", (long)at, sizeof(code));
+	fclose(file);
+	puts(path);
+	fflush(stdout);
+	while (clock() < until)
+		run(1000000);
+	return argc != 2;
+}
+"""
+
+
+def made(*options, ms=MS):
+    if platform.machine() != "x86_64":
+        raise Skip("the code is x86-64's")
+    if not may_sample():
+        raise Skip("this user may not sample")
+    done = record_kernel(build(MAKER), str(ms), k=(),
+                         options=["--sample", *options])
+    pathlib.Path(done.out.strip()).unlink()
+    return done
+
+
+@kernel_test
+def code_made_at_run_time_is_called_as_its_program_says():
+    done = made()
+    rows = codes(done.dir, "--by", "function")
+    check(rows["made<1>(int)"]["self_share_percent"] > 50, rows)
+    check(rows["main"]["total_share_percent"] > 50, rows)
+    told = done.trace().events("sonde:code")
+    check_equal(len(told), 1, told)
+    recorded = int(re.search(r"([\d,]+) events recorded", done.err)[1]
+                   .replace(",", ""))
+    trace = done.trace()
+    check_equal(recorded, sum(len(trace.events(e)) for e in trace.names())
+                - sum(len(trace.events(e)) for e in
+                      ("sonde:stack", "sonde:stacks_lost", "sonde:code",
+                       "sonde:code_lost")), "what counts as an event")
+
+
+@kernel_test
+def each_chunk_has_the_names_of_its_made_code():
+    done = made("--rotate", "200ms", ms=2000)
+    chunks = sorted(d for d in done.dir.iterdir()
+                    if d.name.startswith("chunk-"))
+    named = [chunk.name for chunk in chunks
+             if "made<1>(int)" in codes(chunk, "--by", "function")]
+    check(len(named) > 2, f"{named} of {len(chunks)} chunks have names")
 
 
 # ---- flight recorders ----

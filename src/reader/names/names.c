@@ -385,13 +385,23 @@ static int code_take_stack(struct sonde_names *names,
 }
 
 /* Code of one name is often compiled more than once. */
+/* Of a program's image, or of a process that was sampled. */
+static uint64_t compiled_image(const struct sonde_event *event)
+{
+	const struct sonde_source *source = event->stream->source;
+
+	return sonde_names_kernel_is(source) ?
+		       sonde_names_process(
+			       source, sonde_names_event_number(event, "pid")) :
+		       sonde_source_image(source, sonde_names_event_number(
+							  event, "image"));
+}
+
 static int take_compiled(struct sonde_names *names,
 			 const struct sonde_event *event)
 {
 	struct sonde_names_code_entry entry = {
-		.image = sonde_source_image(event->stream->source,
-					    sonde_names_event_number(event,
-								     "image")),
+		.image = compiled_image(event),
 		.begin = sonde_names_event_number(event, "begin"),
 		.name = sonde_names_event_text(event, "name", &names->pool),
 		.module = sonde_names_event_text(event, "module", &names->pool),

@@ -45,7 +45,8 @@ struct code_process {
 	uint32_t nr_old, room_old;
 	struct code_range *ranges;
 	struct code_old *old;
-	uint64_t reserved; /* base/hash.h */
+	bool is_maker;       /* it was looked for what it says of its code */
+	uint8_t reserved[7]; /* base/hash.h */
 };
 
 _Static_assert(sizeof(struct code_process) % 16 == 0, "base/hash.h");
@@ -80,6 +81,9 @@ void sonde_perf_code_free(struct sonde_perf_code *code)
 		code_free(process);
 	sonde_hash_fini(&code->processes);
 	sonde_perf_images_fini(&code->images);
+	for (uint32_t i = 0; i < code->nr_makers; i++)
+		sonde_source_code_fini(&code->makers[i].place);
+	free(code->makers);
 	free(code);
 }
 
@@ -170,6 +174,7 @@ static void code_begin(struct code_process *process, uint64_t at, bool is_known)
 	process->is_known = is_known;
 	process->is_looked = false;
 	process->is_ended = false;
+	process->is_maker = false;
 }
 
 /* What the child has is what its parent has; of one that isn't known nothing is. */
@@ -359,7 +364,7 @@ void sonde_perf_code_catch_up(struct sonde_perf_code *code)
 
 struct code_walk {
 	struct sonde_perf_code *code;
-	const struct code_process *process;
+	struct code_process *process;
 	const struct sonde_perf_user *user;
 };
 
@@ -435,6 +440,24 @@ static bool walk_begin(struct code_walk *walk)
 	return (process->nr || process->nr_old) && process->since <= user->at;
 }
 
+/* Its code there was made at run time: once. Without memory, or room, it has no
+ * name. */
+static void code_add_maker(struct sonde_perf_code *code,
+			   struct code_process *process)
+{
+	struct sonde_perf_maker maker = { (int32_t)process->key.number, { 0 } };
+
+	process->is_maker = true;
+	if (!code->makers)
+		code->makers =
+			calloc(SONDE_PERF_MAKERS_MAX, sizeof(*code->makers));
+	if (!code->makers || code->nr_makers == SONDE_PERF_MAKERS_MAX)
+		return;
+	sonde_source_code_find(&maker.place, maker.pid);
+	if (maker.place.is_known)
+		code->makers[code->nr_makers++] = maker;
+}
+
 void sonde_perf_code_walk(struct sonde_perf_code *code,
 			  const struct sonde_perf_user *user,
 			  struct sonde_callstacks_chain *chain)
@@ -450,6 +473,8 @@ void sonde_perf_code_walk(struct sonde_perf_code *code,
 		chain->end = SONDE_STACK_BROKEN;
 		return;
 	}
+	if (!walk.process->is_maker && !walk_find(&walk, user->pc))
+		code_add_maker(code, walk.process);
 	sonde_perf_code_begin(user, &at);
 	nr = sonde_stacks_walk_from(&code_lookup, &walk, &at, frames,
 				    user->depth, &end);

@@ -20,6 +20,9 @@
  * pointers. A copy that ends before the stack does makes a stack that ends `deep`. Of a
  * process of which it isn't known what it had mapped, a stack is its first frame.
  *
+ * Of a process whose stack begins in no file, it is found out at once, while it lives,
+ * where it would say what code it has made (perf_map.h).
+ *
  * Cost: a search among the process's mappings for each frame, and what images.h says.
  * One thread.
  */
@@ -28,18 +31,30 @@
 
 #include "base/hash.h"
 #include "source/callstacks.h"
+#include "source/perf_map.h"
 #include "source/sample/images.h"
 #include "source/sample/perf.h"
 
 #define SONDE_PERF_PROCESSES_MAX (1u << 16)
 #define SONDE_PERF_RANGES_MAX    (1u << 14) /* of a process */
 #define SONDE_PERF_ENDED_MAX     4096u
+/* Processes that make code at run time: each costs a descriptor. */
+#define SONDE_PERF_MAKERS_MAX 256u
+
+/* A process of which a stack was in no file: what it says of such code is where
+ * perf_map.h knows. */
+struct sonde_perf_maker {
+	int32_t pid;
+	struct sonde_source_code_place place;
+};
 
 struct sonde_perf_code {
 	struct sonde_hash processes; /* by number */
 	struct sonde_perf_images images;
 	void (*catch_up)(void *ctx); /* NULL: nobody tells of processes */
 	void *ctx;
+	uint32_t nr_makers;
+	struct sonde_perf_maker *makers;
 	uint32_t round;    /* of catch_up() */
 	uint32_t nr_ended; /* ever: where the next one goes */
 	int32_t ended[SONDE_PERF_ENDED_MAX];

@@ -5,6 +5,7 @@
 #include "source/sample/events.h"
 
 #include "source/callstacks.h"
+#include "source/perf_map.h"
 #include "types/build.h"
 
 static void describe_sample(struct sonde_build *build)
@@ -18,6 +19,18 @@ static void describe_began(struct sonde_build *build)
 {
 	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
 	sonde_build_int(build, "parent", 32, SONDE_FIELD_SIGNED);
+}
+
+static void sample_describe_code(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_source_code_describe(build);
+}
+
+static void sample_describe_code_lost(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_source_code_describe_lost(build);
 }
 
 int sonde_sample_describe(enum sonde_sample_event event,
@@ -34,6 +47,9 @@ int sonde_sample_describe(enum sonde_sample_event event,
 		[SONDE_SAMPLE_BEGAN] = { "began", describe_began },
 		[SONDE_SAMPLE_MAPPING] = { "mapping",
 					   sonde_statedump_describe_mapping },
+		[SONDE_SAMPLE_CODE] = { "code", sample_describe_code },
+		[SONDE_SAMPLE_CODE_LOST] = { "code_lost",
+					     sample_describe_code_lost },
 	};
 
 	return sonde_build_whole(room, "sonde", events[event].name, SONDE_INFO,

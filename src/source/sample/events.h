@@ -9,6 +9,8 @@
  *	sonde:stack, sonde:stacks_lost	callstacks.h
  *	sonde:began		pid, parent's; 32 bits each
  *	sonde:mapping		statedump/events.h
+ *	sonde:code		pid, 32 bits; begin, size, 64 bits each; name
+ *	sonde:code_lost		pid, 32 bits; how many, 64 bits
  */
 #ifndef SOURCE_SAMPLE_EVENTS_H
 #define SOURCE_SAMPLE_EVENTS_H
@@ -18,8 +20,10 @@
 #include "source/statedump/events.h"
 #include "types/desc.h"
 
-#define SONDE_SAMPLE_BYTES       12u
-#define SONDE_SAMPLE_BEGAN_BYTES 8u
+#define SONDE_SAMPLE_BYTES        12u
+#define SONDE_SAMPLE_BEGAN_BYTES  8u
+#define SONDE_SAMPLE_CODE_BYTES   20u /* and the name with its NUL */
+#define SONDE_SAMPLE_UNTOLD_BYTES 12u
 
 enum sonde_sample_event {
 	SONDE_SAMPLE,
@@ -27,6 +31,8 @@ enum sonde_sample_event {
 	SONDE_SAMPLE_STACKS_LOST,
 	SONDE_SAMPLE_BEGAN,
 	SONDE_SAMPLE_MAPPING,
+	SONDE_SAMPLE_CODE,
+	SONDE_SAMPLE_CODE_LOST,
 	SONDE_SAMPLE_NR_EVENTS,
 };
 

@@ -4,6 +4,9 @@
  * that its events and samples have by their numbers (source/callstacks.h).
  *
  *	sonde:stack, sonde:stacks_lost	as of programs, of image 0
+ *	sonde:code, sonde:code_lost	names of code that processes have made at run
+ *					time, of those in whose code stacks were; when
+ *					this source is stopped
  *
  * Each trace, a chunk or a snapshot as well, has one of its own, which is opened
  * when the trace begins and closed when all its events are in it: so it is told
@@ -15,8 +18,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "source/callstacks.h"
+#include "source/sample/code.h"
 #include "source/sample/events.h"
 
 /* More than what is told at once has. */
@@ -29,7 +34,16 @@ struct teller {
 	struct sonde_source base; /* first */
 	const struct sonde_callstacks_store *stacks;
 	struct sonde_callstacks_telling telling;
+	struct sonde_perf_code *code; /* or NULL */
+	uint32_t nr_makers;           /* whose code was told */
+	bool is_ending;
 	struct sonde_out out;
+};
+
+/* A process's code is being told. */
+struct teller_code {
+	struct teller *teller;
+	int32_t pid;
 };
 
 static struct teller *teller_of(struct sonde_source *base)
@@ -50,6 +64,7 @@ static int teller_open(const struct sonde_source_config *config,
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	teller->base.ops = &sonde_source_stacks;
 	teller->stacks = config->stacks;
+	teller->code = config->code;
 	teller->telling.nr_turns = config->stacks->nr_turns;
 	sonde_out_init(&teller->out, config->now, 0, TELLER_OUT_BYTES);
 	*ret_source = &teller->base;
@@ -62,6 +77,8 @@ static int teller_describe(struct sonde_source *base,
 	static const enum sonde_sample_event events[] = {
 		SONDE_SAMPLE_STACK,
 		SONDE_SAMPLE_STACKS_LOST,
+		SONDE_SAMPLE_CODE,
+		SONDE_SAMPLE_CODE_LOST,
 	};
 	uint64_t room[SONDE_DESC_MAX / 8];
 	int rc = 0;
@@ -93,6 +110,50 @@ static void teller_stream(const struct sonde_source *base, uint32_t index,
 	*ret_stream = (struct sonde_source_stream){ .name = "stacks" };
 }
 
+static bool teller_tell_entry(void *ctx,
+			      const struct sonde_source_code_entry *entry)
+{
+	const struct teller_code *telling = ctx;
+	const size_t size = SONDE_SAMPLE_CODE_BYTES + entry->length + 1;
+	uint8_t *at = sonde_out_event(&telling->teller->out,
+				      SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_CODE,
+				      size);
+
+	if (!at)
+		return true; /* counted */
+	memcpy(at, &telling->pid, 4);
+	memcpy(at + 4, &entry->begin, 8);
+	memcpy(at + 12, &entry->size, 8);
+	memcpy(at + SONDE_SAMPLE_CODE_BYTES, entry->name, entry->length);
+	at[size - 1] = 0;
+	return true;
+}
+
+static void teller_tell_code(struct teller *teller,
+			     const struct sonde_perf_maker *maker)
+{
+	struct teller_code telling = { teller, maker->pid };
+	uint64_t omitted;
+	uint8_t *at;
+
+	if (sonde_source_code_read(&maker->place, teller_tell_entry, &telling,
+				   &omitted) ||
+	    !omitted)
+		return;
+	at = sonde_out_event(&teller->out,
+			     SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_CODE_LOST,
+			     SONDE_SAMPLE_UNTOLD_BYTES);
+	if (!at)
+		return;
+	memcpy(at, &maker->pid, 4);
+	memcpy(at + 4, &omitted, 8);
+}
+
+static void teller_stop(struct sonde_source *base)
+{
+	teller_of(base)->is_ending = true;
+}
+
 /* What is new, piece by piece, until there is nothing more. */
 static int teller_peek(struct sonde_source *base, uint32_t stream,
 		       struct sonde_ring_chunk *ret_chunk)
@@ -108,6 +169,10 @@ static int teller_peek(struct sonde_source *base, uint32_t stream,
 	if (!teller->out.first)
 		(void)sonde_callstacks_store_tell(&teller->telling,
 						  teller->stacks, &target);
+	while (!teller->out.first && teller->is_ending && teller->code &&
+	       teller->nr_makers < teller->code->nr_makers)
+		teller_tell_code(teller,
+				 &teller->code->makers[teller->nr_makers++]);
 	sonde_out_flush(&teller->out);
 	return sonde_out_peek(&teller->out, ret_chunk);
 }
@@ -154,12 +219,14 @@ static void teller_close(struct sonde_source *base)
 const struct sonde_source_ops sonde_source_stacks = {
 	.name = "stacks",
 	.is_state = true,
+	.defines = true,
 	.open = teller_open,
 	.describe = teller_describe,
 	.nr_streams = teller_nr_streams,
 	.stream = teller_stream,
 	.peek = teller_peek,
 	.advance = teller_advance,
+	.stop = teller_stop,
 	.capacity = teller_capacity,
 	.counts = teller_counts,
 	.close = teller_close,
