@@ -281,7 +281,7 @@ static void print_nothing(const struct sonde_summary *summary,
 			style->hooks ?
 				"sonde: no event: nothing was called of what "
 				"--log, --malloc, --locks, --io or "
-				"--functions record\n" :
+				"--functions record, or -e leaves it out\n" :
 				"sonde: no event was selected; see what there "
 				"is with: sonde list PROGRAM\n",
 			out);

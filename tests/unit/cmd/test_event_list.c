@@ -198,7 +198,7 @@ static void what_is_no_elf_file_is_told_apart(void **state)
 			 -ENOEXEC);
 	assert_int_equal(sonde_list_elf(bytes, 3, &sink, &malformed), -ENOEXEC);
 	assert_int_equal(sonde_list_elf(bytes, 10, &sink, &malformed), -EINVAL);
-	bytes[4] = 1;
+	bytes[4] = 3; /* neither of 32 bits nor of 64 */
 	assert_int_equal(sonde_list_elf(bytes, size, &sink, &malformed),
 			 -ENOTSUP);
 	free(bytes);

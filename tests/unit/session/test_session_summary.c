@@ -158,6 +158,9 @@ static void an_untraceable_program_gets_advice(void **state)
 	check_says("static, set-user-ID");
 	summary.nr_processes = 1;
 	(void)shown(&summary, &style, sonde_summary_print);
+	check_says("nothing was called of what --log");
+	style.hooks = false;
+	(void)shown(&summary, &style, sonde_summary_print);
 	check_says("no event was selected");
 }
 
