@@ -20,14 +20,12 @@
 
 #include "base/hex.h"
 #include "base/time.h"
+#include "source/jitdump.h"
 #include "sys/proc.h"
 #include "sys/regular.h"
 #include "sys/textfile.h"
 
 #define FILE_BYTES_MAX (64ll << 20)
-#define CODE_BYTES_MAX (UINT64_C(1) << 30)
-#define ADDRESS_LEAST  4096u
-#define ADDRESS_END    (UINT64_C(1) << 56)
 
 /* ---- where it is ---- */
 
@@ -42,18 +40,36 @@ static int look_below(int directory, const char *path, uint64_t flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int open_its_tmp(pid_t pid)
+/* As the process sees the path. */
+static int look_as_it_does(pid_t pid, const char *path, uint64_t flags)
 {
-	char path[48];
+	char name[48];
 	int root;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	(void)snprintf(name, sizeof(name), "/proc/%d/root", (int)pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	fd = look_below(root, "tmp", O_DIRECTORY);
+	fd = look_below(root, path, flags);
 	(void)close(root); /* it was only looked at */
+	return fd;
+}
+
+/* A file like that which it has mapped; < 0: none. */
+static int look_for_dump(pid_t pid)
+{
+	struct sonde_proc_mapping mapping;
+	struct sonde_lines lines;
+	int fd = -ENOENT;
+
+	if (sonde_proc_maps_open(&lines, pid))
+		return -ENOENT;
+	while (fd < 0 && sonde_proc_maps_next(&lines, &mapping))
+		if (mapping.mode & SONDE_MAPPED_EXEC &&
+		    sonde_source_jitdump_is(mapping.path))
+			fd = look_as_it_does(pid, mapping.path, 0);
+	sonde_lines_close(&lines);
 	return fd;
 }
 
@@ -74,29 +90,45 @@ static int process_began(pid_t pid, int64_t *ret_seconds)
 	return 0;
 }
 
+/* Once; 0 is no descriptor of ours. */
+static void find_dump(struct sonde_source_code_place *place, pid_t pid)
+{
+	int fd = place->dump ? -EEXIST : look_for_dump(pid);
+
+	if (fd > 0)
+		place->dump = fd;
+}
+
 void sonde_source_code_find(struct sonde_source_code_place *place, pid_t pid)
 {
 	uint64_t number = 0;
 	uint64_t user = 0;
 	int fd;
 
-	if (place->is_known || sonde_proc_status(pid, "NSpid", 10, &number) ||
+	if (place->is_known) {
+		find_dump(place, pid);
+		return;
+	}
+	if (sonde_proc_status(pid, "NSpid", 10, &number) ||
 	    sonde_proc_status(pid, "Uid", 10, &user) ||
 	    process_began(pid, &place->begun_s))
 		return;
-	fd = open_its_tmp(pid);
+	fd = look_as_it_does(pid, "tmp", O_DIRECTORY);
 	if (fd < 0)
 		return;
 	place->directory = fd;
 	place->number = (pid_t)number;
 	place->user = (uid_t)user;
 	place->is_known = true;
+	find_dump(place, pid);
 }
 
 void sonde_source_code_fini(struct sonde_source_code_place *place)
 {
 	if (place->is_known)
 		(void)close(place->directory); /* it was only looked at */
+	if (place->is_known && place->dump)
+		(void)close(place->dump); /* likewise */
 	place->is_known = false;
 }
 
@@ -116,17 +148,7 @@ bool sonde_source_code_parse(const char *line,
 	length = strlen(at);
 	if (length && at[length - 1] == '\r')
 		length--;
-	if (!length || begin < ADDRESS_LEAST || begin >= ADDRESS_END || !size ||
-	    size > CODE_BYTES_MAX)
-		return false;
-	*ret_entry = (struct sonde_source_code_entry){
-		.begin = begin,
-		.size = size,
-		.name = at,
-		.length = length < SONDE_PERF_MAP_NAME ? length :
-							 SONDE_PERF_MAP_NAME,
-	};
-	return true;
+	return sonde_source_code_entry(begin, size, at, length, ret_entry);
 }
 
 static bool may_believe(const struct sonde_source_code_place *place,
@@ -138,16 +160,11 @@ static bool may_believe(const struct sonde_source_code_place *place,
 	       file->st_mtim.tv_sec >= place->begun_s - 2;
 }
 
-static int open_perf_map(const struct sonde_source_code_place *place)
+/* Takes the descriptor. */
+static int open_believed(const struct sonde_source_code_place *place, int fd)
 {
-	char path[32];
 	struct stat file;
-	int fd;
 
-	if (!place->is_known)
-		return -ENOENT;
-	(void)snprintf(path, sizeof(path), "perf-%d.map", (int)place->number);
-	fd = look_below(place->directory, path, 0);
 	if (fd < 0)
 		return fd;
 	if (!fstat(fd, &file) && may_believe(place, &file))
@@ -156,19 +173,43 @@ static int open_perf_map(const struct sonde_source_code_place *place)
 	return -EPERM;
 }
 
-int sonde_source_code_read(
-	const struct sonde_source_code_place *place,
-	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry),
-	void *ctx, uint64_t *ret_omitted)
+static int open_perf_map(const struct sonde_source_code_place *place)
+{
+	char path[32];
+
+	if (!place->is_known)
+		return -ENOENT;
+	(void)snprintf(path, sizeof(path), "perf-%d.map", (int)place->number);
+	return open_believed(place, look_below(place->directory, path, 0));
+}
+
+/* Of one process: how many entries there were so far, and to whom they go. */
+struct code_reading {
+	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry);
+	void *ctx;
+	uint32_t nr;
+	uint64_t omitted;
+};
+
+static bool code_take(void *ctx, const struct sonde_source_code_entry *entry)
+{
+	struct code_reading *reading = ctx;
+
+	if (reading->nr++ < SONDE_PERF_MAP_ENTRIES)
+		return reading->add(reading->ctx, entry);
+	reading->omitted++;
+	return true;
+}
+
+static int read_map(const struct sonde_source_code_place *place,
+		    struct code_reading *reading)
 {
 	struct sonde_source_code_entry entry;
 	struct sonde_lines *lines;
-	uint32_t nr = 0;
 	int64_t bytes = 0;
 	char *line;
 	int fd = open_perf_map(place);
 
-	*ret_omitted = 0;
 	if (fd < 0)
 		return fd;
 	lines = calloc(1, sizeof(*lines));
@@ -180,16 +221,72 @@ int sonde_source_code_read(
 	/* It may grow while it is read. */
 	while (bytes < FILE_BYTES_MAX && (line = sonde_lines_next(lines))) {
 		bytes += (int64_t)strlen(line) + 1;
-		if (!sonde_source_code_parse(line, &entry))
-			continue;
-		if (nr++ >= SONDE_PERF_MAP_ENTRIES)
-			++*ret_omitted;
-		else if (!add(ctx, &entry))
+		if (sonde_source_code_parse(line, &entry) &&
+		    !code_take(reading, &entry))
 			break;
 	}
 	sonde_lines_close(lines);
 	free(lines);
 	return 0;
+}
+
+/* In memory of our own: who writes it may cut it at any time. */
+static int read_dump_bytes(int fd, uint8_t **ret_bytes, size_t *ret_size)
+{
+	struct stat file;
+	uint8_t *bytes;
+	size_t done = 0;
+	ssize_t n = 1;
+
+	if (fstat(fd, &file) || file.st_size > FILE_BYTES_MAX)
+		return -EFBIG;
+	bytes = malloc((size_t)file.st_size + 1);
+	if (!bytes)
+		return -ENOMEM;
+	while (n > 0 && done < (size_t)file.st_size) {
+		n = pread(fd, bytes + done, (size_t)file.st_size - done,
+			  (off_t)done);
+		done += n > 0 ? (size_t)n : 0;
+	}
+	*ret_bytes = bytes;
+	*ret_size = done;
+	return 0;
+}
+
+static int read_dump(const struct sonde_source_code_place *place,
+		     struct code_reading *reading)
+{
+	uint8_t *bytes;
+	size_t size;
+	int rc;
+	int fd;
+
+	if (!place->is_known || !place->dump)
+		return -ENOENT;
+	fd = open_believed(place, fcntl(place->dump, F_DUPFD_CLOEXEC, 3));
+	if (fd < 0)
+		return fd;
+	rc = read_dump_bytes(fd, &bytes, &size);
+	(void)close(fd); /* it was only read */
+	if (rc)
+		return rc;
+	if (!sonde_source_jitdump_parse(bytes, size, code_take, reading))
+		rc = -EPERM;
+	free(bytes);
+	return rc;
+}
+
+int sonde_source_code_read(
+	const struct sonde_source_code_place *place,
+	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry),
+	void *ctx, uint64_t *ret_omitted)
+{
+	struct code_reading reading = { .add = add, .ctx = ctx };
+	const int of_map = read_map(place, &reading);
+	const int of_dump = read_dump(place, &reading);
+
+	*ret_omitted = reading.omitted;
+	return of_dump ? of_map : 0;
 }
 
 /* ---- events ---- */

@@ -2,7 +2,8 @@
 /*
  * perf_map.h - names of code that a program makes at run time, from the file
  * /tmp/perf-PID.map that it writes for perf: lines of "BEGIN SIZE NAME", both
- * numbers hexadecimal, new ones behind old ones.
+ * numbers hexadecimal, new ones behind old ones; and from its jitdump (jitdump.h),
+ * which is found among what it has mapped.
  *
  * Where a process's /tmp is, is found out while it lives (in its mount namespace,
  * below its root, and called by its own number); the file is read when the process
@@ -24,29 +25,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "source/code_entry.h"
 #include "types/build.h"
 
 #define SONDE_PERF_MAP_ENTRIES (1u << 17)
-#define SONDE_PERF_MAP_NAME    255u /* longer ones are cut */
 
 /* Where a process's file would be. Zeros: not known. */
 struct sonde_source_code_place {
 	bool is_known;
 	int directory; /* where its /tmp is; with O_PATH */
+	int dump;      /* its jitdump; 0: none was seen */
 	pid_t number;  /* the process's, as it knows it itself */
 	uid_t user;
 	int64_t begun_s; /* when the process began, since the epoch */
 };
 
-/* To be called while the process lives; nothing if that can't be found out. */
+/* To be called while the process lives; nothing if that can't be found out. Again:
+ * for a jitdump that it has by now. */
 void sonde_source_code_find(struct sonde_source_code_place *place, pid_t pid);
 void sonde_source_code_fini(struct sonde_source_code_place *place);
-
-struct sonde_source_code_entry {
-	uint64_t begin, size;
-	const char *name; /* borrowed; without control characters' meaning */
-	size_t length;    /* 1 .. SONDE_PERF_MAP_NAME */
-};
 
 /* A line without its newline; false: it makes no sense. */
 bool sonde_source_code_parse(const char *line,

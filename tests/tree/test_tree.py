@@ -398,7 +398,8 @@ def a_fuzz_target_that_is_named_is_the_only_one_built():
     check("1 passed, 0 failed" in run.stdout, run.stdout)
     made = [line for line in (scratch / "asked").read_text().splitlines()
             if " -t " not in line]
-    check_equal([line.split()[-1] for line in made], ["fuzz/fuzz_desc"], made)
+    check_equal([line.split()[-1] for line in made],
+                ["build.ninja", "fuzz/fuzz_desc"], made)
 
 
 @test
