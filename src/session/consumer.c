@@ -41,6 +41,7 @@ struct consumer_stream {
 	uint64_t told;     /* of what is missing: in traces that have ended */
 	uint64_t quiet_ns; /* since when it is parted; 0: it isn't */
 	bool is_behind;    /* what it has goes to the trace that ends */
+	bool defines;      /* as the source says */
 	bool begins;       /* a trace: only with what can be read there */
 	bool in_packet;
 	bool broken;
@@ -341,7 +342,9 @@ static void count(struct sonde_consumer *consumer,
 	stream->recorded += events;
 	output = goal_of(consumer, stream)->output;
 	if (!consumer->source->ops->is_state) {
-		output->recorded += consumer->config.is_apart ? 0 : events;
+		output->recorded +=
+			consumer->config.is_apart || stream->defines ? 0 :
+								       events;
 		output->bytes += chunk->size;
 	}
 	output->summary->bytes += chunk->size;
@@ -652,10 +655,9 @@ void sonde_consumer_drain(struct sonde_consumer *consumer)
 
 /* ---- accounts ---- */
 
-static uint64_t nr_recorded(const struct sonde_consumer *consumer,
-			    const struct consumer_stream *stream)
+static uint64_t nr_recorded(const struct consumer_stream *stream)
 {
-	return consumer->source->ops->defines ? 0 : stream->recorded;
+	return stream->defines ? 0 : stream->recorded;
 }
 
 void sonde_consumer_count(const struct sonde_consumer *consumer,
@@ -673,7 +675,7 @@ void sonde_consumer_count(const struct sonde_consumer *consumer,
 		const struct consumer_stream *stream = &consumer->streams[i];
 
 		source_counts(consumer, i, &counts);
-		ret_counts->recorded += nr_recorded(consumer, stream);
+		ret_counts->recorded += nr_recorded(stream);
 		ret_counts->discarded += nr_discarded(&counts);
 		ret_counts->overwritten += stream->overwritten;
 		ret_counts->lost_disk += stream->lost_disk;
@@ -790,7 +792,7 @@ static void add_to_summary(const struct sonde_consumer *consumer,
 	struct sonde_summary *summary = consumer->goal->output->summary;
 	const struct sonde_source_ops *ops = consumer->source->ops;
 
-	summary->recorded += nr_recorded(consumer, stream);
+	summary->recorded += nr_recorded(stream);
 	summary->lost_size += counts->lost_size;
 	summary->lost_marks += counts->lost_marks;
 	summary->lost_overwritten += stream->overwritten;
@@ -801,7 +803,7 @@ static void add_to_summary(const struct sonde_consumer *consumer,
 		return;
 	}
 	if (!ops->is_state)
-		summary->kernel_recorded += stream->recorded;
+		summary->kernel_recorded += nr_recorded(stream);
 	summary->lost_kernel_full += counts->lost_full;
 	summary->lost_kernel_unread += counts->lost_unread;
 	summary->lost_kernel_damaged += counts->lost_damaged;
@@ -974,6 +976,7 @@ static void reset(struct sonde_consumer *consumer, uint64_t start)
 	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
 		consumer->source->ops->stream(consumer->source, i, &stream);
 		consumer->streams[i].next_seq = stream.first;
+		consumer->streams[i].defines = stream.defines;
 	}
 }
 

@@ -160,6 +160,9 @@ struct sonde_source_stream {
 	uint32_t cpu;
 	uint64_t first; /* number of its first sub-buffer */
 	char name[24];  /* of its files: "cpu0", "cpu0_nested1", "dump" */
+	/* Its events say what numbers in others' mean, and don't count as events
+	 * that were recorded; lost ones count. */
+	bool defines;
 };
 
 /* Which events of programs are selected (types/select.h). */
@@ -225,9 +228,6 @@ struct sonde_source_ops {
 	/* It delivers state, when it is told to, and no event that was selected:
 	 * to be read at once, whatever the mode. */
 	bool is_state;
-	/* Its events say what numbers in others' mean, and don't count as events
-	 * that were recorded; lost ones count. */
-	bool defines;
 	/* Overwrite mode: it can be read before stop, too, after rewind, and what
 	 * was read is gone from its buffers: who wants it again keeps it. */
 	bool is_read_once;

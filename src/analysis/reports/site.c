@@ -46,17 +46,23 @@ sonde_analysis_site_of(const struct sonde_model_stack *stack, int64_t time_ns)
 	return site;
 }
 
-const struct sonde_name *
-sonde_analysis_site_name(const struct sonde_analysis_args *args,
-			 const struct sonde_analysis_site *site)
+static struct sonde_names_place
+place_of_site(const struct sonde_analysis_site *site, bool is_return)
 {
-	const struct sonde_names_place place = {
+	return (struct sonde_names_place){
 		.image = site->image,
 		.address = site->caller,
 		.from_ns = site->first_ns,
 		.to_ns = site->last_ns,
-		.is_return = true,
+		.is_return = is_return,
 	};
+}
+
+const struct sonde_name *
+sonde_analysis_site_name(const struct sonde_analysis_args *args,
+			 const struct sonde_analysis_site *site)
+{
+	const struct sonde_names_place place = place_of_site(site, true);
 
 	return sonde_names_has_mappings(args->names) ?
 		       sonde_names_code(args->names, &place) :
@@ -74,12 +80,7 @@ const char *sonde_analysis_site_text(const struct sonde_analysis_args *args,
 const char *sonde_analysis_site_variable(const struct sonde_analysis_args *args,
 					 const struct sonde_analysis_site *site)
 {
-	const struct sonde_names_place place = {
-		.image = site->image,
-		.address = site->caller,
-		.from_ns = site->first_ns,
-		.to_ns = site->last_ns,
-	};
+	const struct sonde_names_place place = place_of_site(site, false);
 
 	return sonde_names_has_mappings(args->names) ?
 		       sonde_names_variable(args->names, &place) :

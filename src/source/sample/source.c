@@ -452,7 +452,10 @@ static void sample_stream(const struct sonde_source *base, uint32_t index,
 	const struct sample *sample = sample_of_const(base);
 	uint32_t cpu = index % sample->nr_cpus;
 
-	*ret_stream = (struct sonde_source_stream){ .cpu = cpu };
+	*ret_stream = (struct sonde_source_stream){
+		.cpu = cpu,
+		.defines = !sample_is_of_samples(sample, index),
+	};
 	(void)snprintf(ret_stream->name, sizeof(ret_stream->name), "cpu%u%s",
 		       cpu,
 		       sample_is_of_samples(sample, index) ? "" : "_mapped");

@@ -107,7 +107,8 @@ static void teller_stream(const struct sonde_source *base, uint32_t index,
 {
 	(void)base;
 	(void)index;
-	*ret_stream = (struct sonde_source_stream){ .name = "stacks" };
+	*ret_stream = (struct sonde_source_stream){ .name = "stacks",
+						    .defines = true };
 }
 
 static bool teller_tell_entry(void *ctx,
@@ -219,7 +220,6 @@ static void teller_close(struct sonde_source *base)
 const struct sonde_source_ops sonde_source_stacks = {
 	.name = "stacks",
 	.is_state = true,
-	.defines = true,
 	.open = teller_open,
 	.describe = teller_describe,
 	.nr_streams = teller_nr_streams,
