@@ -247,7 +247,9 @@ def a_recorder_that_stands_still_holds_nobody_up_and_what_is_lost_is_told():
         check(nr_lost > 0, "it lost none")
         check_equal(steps, sorted(set(steps)), "in order, each once")
         check_equal(len(steps) + told, 5001, "recorded and told to be lost")
-        check_equal(session.nr_lost, nr_lost, "discarded, in the session's account")
+        # The last one may come before the recorder has made room.
+        check(nr_lost <= told <= nr_lost + 1, f"{told} told, {nr_lost} by then")
+        check_equal(session.nr_lost, told, "discarded, in the session's account")
 
 
 MANY = """
