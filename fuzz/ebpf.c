@@ -94,9 +94,7 @@ static void check_damaged(const struct sonde_program *program,
 			  const struct sonde_ebpf_config *config,
 			  const struct model_random *random)
 {
-	size_t size = sizeof(*program) +
-		      program->nr_ops * sizeof(program->ops[0]) +
-		      program->texts_bytes;
+	size_t size = sonde_program_bytes(program);
 	struct sonde_program *damaged = fuzz_copy(program, size);
 
 	for (uint64_t i = random->next(random->ctx) % 4 + 1; i > 0; i--) {

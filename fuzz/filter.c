@@ -101,9 +101,7 @@ static bool is_sound(const struct sonde_program *program)
 static void check_damaged(const struct sonde_program *program,
 			  const struct model_random *random)
 {
-	size_t size = sizeof(*program) +
-		      program->nr_ops * sizeof(program->ops[0]) +
-		      program->texts_bytes;
+	size_t size = sonde_program_bytes(program);
 	struct sonde_program *damaged = fuzz_copy(program, size);
 	struct sonde_expr_value value;
 	struct model_record record;

@@ -148,6 +148,16 @@ int sonde_code_finish(const struct sonde_code *code, enum sonde_expr_type type,
 	return err;
 }
 
+struct sonde_program *sonde_program_copy(const struct sonde_program *program)
+{
+	size_t bytes = sonde_program_bytes(program);
+	struct sonde_program *copy = malloc(bytes);
+
+	if (copy)
+		memcpy(copy, program, bytes);
+	return copy;
+}
+
 void sonde_program_free(struct sonde_program *program)
 {
 	free(program);

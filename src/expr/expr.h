@@ -133,6 +133,8 @@ int sonde_expr_compile(const struct sonde_expr *expr,
 		       struct sonde_expr_error *error,
 		       struct sonde_program **ret_program);
 void sonde_program_free(struct sonde_program *program);
+/* One that may be changed, for sonde_program_free() as well; NULL: no memory. */
+struct sonde_program *sonde_program_copy(const struct sonde_program *program);
 
 /* Its value if it is the same for all records; otherwise false. */
 bool sonde_program_constant(const struct sonde_program *program,

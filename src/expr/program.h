@@ -87,6 +87,14 @@ sonde_program_texts(const struct sonde_program *program)
 	return (const char *)&program->ops[program->nr_ops];
 }
 
+/* All of it, in whatever holds it: who reads one from elsewhere checks first that its
+ * nr_ops and texts_bytes are no more than what there is. */
+static inline size_t sonde_program_bytes(const struct sonde_program *program)
+{
+	return sizeof(*program) + program->nr_ops * sizeof(program->ops[0]) +
+	       program->texts_bytes;
+}
+
 /* What the verifier remembers of each operation. */
 struct sonde_program_state {
 	uint64_t texts; /* bit i: slots i and i + 1 are a text */

@@ -831,7 +831,6 @@ int sonde_filter_copy_program(u64 from, u32 bytes,
 			      struct sonde_program_state **ret_states)
 {
 	struct sonde_program *program;
-	u64 needed;
 
 	if (bytes < sizeof(*program) || bytes > SONDE_KMOD_FILTER_MAX)
 		return -EINVAL;
@@ -843,10 +842,8 @@ int sonde_filter_copy_program(u64 from, u32 bytes,
 		return -EFAULT;
 	if (program->nr_ops == 0 || program->nr_ops > SONDE_PROGRAM_OPS)
 		return -EINVAL;
-	needed = sizeof(*program) +
-		 (u64)program->nr_ops * sizeof(program->ops[0]) +
-		 program->texts_bytes;
-	if (needed > bytes)
+	if (program->texts_bytes > bytes ||
+	    sonde_program_bytes(program) > bytes)
 		return -EINVAL;
 	return verify(program, ret_states);
 }

@@ -139,13 +139,10 @@ static void put_program(struct answer *answer,
 		answer->rc = -ENOMEM;
 		return;
 	}
-	ret_place->program =
-		put(answer, copy,
-		    sizeof(*copy) + copy->nr_ops * sizeof(copy->ops[0]) +
-			    copy->texts_bytes);
+	ret_place->program = put(answer, copy, sonde_program_bytes(copy));
 	ret_place->fields = put(answer, fields, nr * sizeof(*fields));
 	ret_place->nr_fields = nr;
-	free(copy);
+	sonde_program_free(copy);
 	free(fields);
 }
 

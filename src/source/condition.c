@@ -687,20 +687,16 @@ int sonde_condition_copy(const struct sonde_condition *condition,
 			 uint32_t *ret_nr_fields)
 {
 	const struct sonde_program *program = condition->program;
-	size_t size = sizeof(*program) +
-		      program->nr_ops * sizeof(program->ops[0]) +
-		      program->texts_bytes;
-	struct sonde_program *copy = malloc(size);
+	struct sonde_program *copy = sonde_program_copy(program);
 	struct sonde_fetch_field *fields =
 		calloc(program->nr_ops + 1, sizeof(*fields));
 	uint32_t nr = 0;
 
 	if (!copy || !fields) {
-		free(copy);
+		sonde_program_free(copy);
 		free(fields);
 		return -ENOMEM;
 	}
-	memcpy(copy, program, size);
 	for (uint32_t i = 0; i < copy->nr_ops; i++) {
 		struct sonde_expr_op *op = &copy->ops[i];
 

@@ -56,9 +56,7 @@ static inline void made_begin(union made *made,
 
 static inline size_t made_size(const union made *made)
 {
-	return sizeof(made->program) +
-	       made->program.nr_ops * sizeof(made->program.ops[0]) +
-	       made->program.texts_bytes;
+	return sonde_program_bytes(&made->program);
 }
 
 static inline uint32_t made_digit(uint32_t *variant, uint32_t radix)

@@ -686,27 +686,13 @@ static void take_back(struct sonde_probes *p)
 
 /* ---- probes ---- */
 
-static struct sonde_program *copy_program(const struct sonde_program *program)
-{
-	size_t nr = sizeof(*program) +
-		    program->nr_ops * sizeof(program->ops[0]) +
-		    program->texts_bytes;
-	struct sonde_program *copy = malloc(nr);
-
-	if (copy)
-		memcpy(copy, program, nr);
-	return copy;
-}
-
 static bool same_program(const struct sonde_program *a,
 			 const struct sonde_program *b)
 {
 	if (!a || !b)
 		return a == b;
 	return a->nr_ops == b->nr_ops && a->texts_bytes == b->texts_bytes &&
-	       !memcmp(a, b,
-		       sizeof(*a) + a->nr_ops * sizeof(a->ops[0]) +
-			       a->texts_bytes);
+	       !memcmp(a, b, sonde_program_bytes(a));
 }
 
 /* Whether a hit needs no more than a call's registers (agent/call.h). */
@@ -794,7 +780,7 @@ static int get_index(struct sonde_probes *p,
 	if (index < p->nr_probes)
 		return 0;
 	if (spec->condition) {
-		condition = copy_program(spec->condition);
+		condition = sonde_program_copy(spec->condition);
 		if (!condition)
 			return -ENOMEM;
 	}

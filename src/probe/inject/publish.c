@@ -84,12 +84,6 @@ int sonde_publish_copy(struct sonde_agent *agent,
 
 /* ---- plans ---- */
 
-static size_t program_bytes(const struct sonde_program *program)
-{
-	return sizeof(*program) + program->nr_ops * sizeof(program->ops[0]) +
-	       program->texts_bytes;
-}
-
 #define PIECES_FIRST 64u
 #define FNV_START    0xcbf29ce484222325ull
 #define FNV_PRIME    0x100000001b3ull
@@ -256,9 +250,9 @@ static int append_programs(struct sonde_agent *agent, struct sonde_plans *plans,
 			   uint64_t *offsets)
 {
 	for (size_t i = 0; i < plan->nr_programs; i++) {
-		offsets[i] =
-			sonde_plans_append(agent, plans, plan->programs[i],
-					   program_bytes(plan->programs[i]));
+		offsets[i] = sonde_plans_append(
+			agent, plans, plan->programs[i],
+			sonde_program_bytes(plan->programs[i]));
 		if (!offsets[i])
 			return -ENOSPC;
 	}
@@ -271,8 +265,9 @@ static int append_filter(struct sonde_agent *agent, struct sonde_plans *plans,
 {
 	/* What there is none of has a place, too: with one byte. */
 	const struct sonde_agent_filter filter = {
-		.program = sonde_plans_append(agent, plans, from->program,
-					      program_bytes(from->program)),
+		.program =
+			sonde_plans_append(agent, plans, from->program,
+					   sonde_program_bytes(from->program)),
 		.fields = sonde_plans_append(
 			agent, plans, from->fields,
 			from->nr_fields * sizeof(*from->fields) + 1),
@@ -319,9 +314,9 @@ int sonde_publish_plan(struct sonde_agent *agent, struct sonde_plans *plans,
 		return rc;
 	probe->condition = 0;
 	if (plan->condition) {
-		probe->condition =
-			sonde_plans_append(agent, plans, plan->condition,
-					   program_bytes(plan->condition));
+		probe->condition = sonde_plans_append(
+			agent, plans, plan->condition,
+			sonde_program_bytes(plan->condition));
 		if (!probe->condition)
 			return -ENOSPC;
 	}

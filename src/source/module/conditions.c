@@ -61,12 +61,6 @@ static bool calls_for_texts_only(const struct sonde_program *program,
 	return true;
 }
 
-static size_t bytes_of(const struct sonde_program *program)
-{
-	return sizeof(*program) + program->nr_ops * sizeof(program->ops[0]) +
-	       program->texts_bytes;
-}
-
 static int fill_texts(struct module_event *event, uint32_t nr)
 {
 	event->texts = calloc(nr ? nr : 1, sizeof(*event->texts));
@@ -204,7 +198,7 @@ int module_condition_add(struct module_event *event,
 	nr = count_texts(event->compiled);
 	if (!calls_for_texts_only(program, nr) ||
 	    !ends_texts(event->compiled, nr) ||
-	    bytes_of(program) > SONDE_KMOD_FILTER_MAX)
+	    sonde_program_bytes(program) > SONDE_KMOD_FILTER_MAX)
 		rc = -EOPNOTSUPP;
 	else if (is_described)
 		rc = describe_payload(event, nr);
@@ -220,6 +214,6 @@ int module_condition_add(struct module_event *event,
 	if (rc)
 		return rc;
 	event->event.filter = (uintptr_t)program;
-	event->event.filter_bytes = (uint32_t)bytes_of(program);
+	event->event.filter_bytes = (uint32_t)sonde_program_bytes(program);
 	return fill_texts(event, nr);
 }

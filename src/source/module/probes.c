@@ -80,26 +80,17 @@ static bool renumber(struct sonde_program *program)
 	return true;
 }
 
-static uint32_t program_size(const struct sonde_program *program)
-{
-	return (uint32_t)(sizeof(*program) +
-			  program->nr_ops * sizeof(program->ops[0]) +
-			  program->texts_bytes);
-}
-
 /* A copy, as the module takes it. 0, -ENOMEM, -EOPNOTSUPP. */
 static int copy_numbered(const struct sonde_program *from,
 			 struct sonde_program **ret_copy)
 {
-	uint32_t bytes = program_size(from);
 	struct sonde_program *copy;
 
-	if (bytes > SONDE_KMOD_FILTER_MAX)
+	if (sonde_program_bytes(from) > SONDE_KMOD_FILTER_MAX)
 		return -EOPNOTSUPP;
-	copy = malloc(bytes);
+	copy = sonde_program_copy(from);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, from, bytes);
 	*ret_copy = copy;
 	return renumber(copy) ? 0 : -EOPNOTSUPP;
 }
@@ -143,7 +134,7 @@ static int take_probe_item(struct module_probe *probe, uint32_t i)
 	if (rc)
 		return rc;
 	to->program = (uintptr_t)probe->programs[i];
-	to->program_bytes = program_size(probe->programs[i]);
+	to->program_bytes = (uint32_t)sonde_program_bytes(probe->programs[i]);
 	return 0;
 }
 
@@ -211,7 +202,8 @@ static int fill_event(struct module_probe *probe, uint32_t id,
 		return probes_fail(probe, error, rc, strerrordesc_np(-rc));
 	if (probe->condition) {
 		probe->event.filter = (uintptr_t)probe->condition;
-		probe->event.filter_bytes = program_size(probe->condition);
+		probe->event.filter_bytes =
+			(uint32_t)sonde_program_bytes(probe->condition);
 	}
 	return 0;
 }
@@ -283,9 +275,9 @@ void module_probes_close(struct module_probes *probes,
 
 		if (probe->fd >= 0)
 			device->system->close(probe->fd);
-		free(probe->condition);
+		sonde_program_free(probe->condition);
 		for (uint32_t k = 0; k < SONDE_SOURCE_PROBE_ITEMS; k++)
-			free(probe->programs[k]);
+			sonde_program_free(probe->programs[k]);
 	}
 	free(probes->list);
 	*probes = (struct module_probes){ .nr = 0 };

@@ -20,19 +20,13 @@ union copy {
 		      OPS * sizeof(struct sonde_expr_op) + TEXTS];
 };
 
-static size_t size_of(const struct sonde_program *program)
-{
-	return sizeof(*program) + program->nr_ops * sizeof(program->ops[0]) +
-	       program->texts_bytes;
-}
-
 static void make(const char *text, union copy *to)
 {
 	struct sonde_program *program = compile_in(text, &model_scope);
 
-	assert_true(size_of(program) <= sizeof(*to));
+	assert_true(sonde_program_bytes(program) <= sizeof(*to));
 	memset(to, 0, sizeof(*to));
-	memcpy(to->bytes, program, size_of(program));
+	memcpy(to->bytes, program, sonde_program_bytes(program));
 	sonde_program_free(program);
 }
 
@@ -334,7 +328,7 @@ static void bases_and_texts_are_those_of_the_program(void **state)
 	assert_false(is_sound(&copy));
 	make("s == \"a*\"", &copy);
 	assert_true(is_sound(&copy));
-	copy.bytes[size_of(&copy.program) - 1] = '*';
+	copy.bytes[sonde_program_bytes(&copy.program) - 1] = '*';
 	assert_false(is_sound(&copy));
 }
 
