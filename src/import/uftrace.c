@@ -28,6 +28,7 @@
 #include "import/output.h"
 #include "import/uftrace_names.h"
 #include "import/uftrace_text.h"
+#include "source/perf_map.h"
 #include "sys/dir.h"
 #include "sys/regular.h"
 #include "sys/textfile.h"
@@ -280,9 +281,7 @@ static void uftrace_describe_call(struct sonde_build *build)
 static void uftrace_describe_code(struct sonde_build *build)
 {
 	sonde_build_int(build, "image", 32, 0);
-	sonde_build_int(build, "begin", 64, SONDE_FIELD_HEX);
-	sonde_build_int(build, "size", 64, 0);
-	sonde_build_string(build, "name");
+	sonde_source_code_describe(build);
 	sonde_build_string(build, "module");
 }
 

@@ -32,8 +32,6 @@
 #define CODE_EVENT   (LOOK_EVENT + 3u)
 #define UNTOLD_EVENT (LOOK_EVENT + 4u) /* code that was left out */
 #define LOOK_BYTES   24u
-#define CODE_BYTES   20u /* and the name with its NUL */
-#define UNTOLD_BYTES 12u
 /* What a process may wait for its tables, and others that come meanwhile. */
 #define AWAITED_NS UINT64_C(10000000) /* of CPU time, and half its patience */
 #define TABLES_NS  UINT64_C(40000000)
@@ -657,58 +655,25 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 	end_look(&look);
 }
 
-/* Telling what code an image has made. */
-struct code_telling {
-	struct sonde_mappings *mappings;
-	uint32_t image;
-};
-
-static bool tell_code(void *ctx, const struct sonde_source_code_entry *entry)
-{
-	const struct code_telling *telling = ctx;
-	uint8_t *at = sonde_out_event(&telling->mappings->out,
-				      SONDE_SOURCE_FIRST_ID + CODE_EVENT,
-				      CODE_BYTES + entry->length + 1);
-
-	if (!at)
-		return true; /* counted */
-	memcpy(at, &telling->image, 4);
-	memcpy(at + 4, &entry->begin, 8);
-	memcpy(at + 12, &entry->size, 8);
-	memcpy(at + CODE_BYTES, entry->name, entry->length);
-	at[CODE_BYTES + entry->length] = 0;
-	return true;
-}
-
-static void tell_untold(const struct code_telling *telling, uint64_t nr)
-{
-	uint8_t *at = sonde_out_event(&telling->mappings->out,
-				      SONDE_SOURCE_FIRST_ID + UNTOLD_EVENT,
-				      UNTOLD_BYTES);
-
-	if (!at)
-		return;
-	memcpy(at, &telling->image, 4);
-	memcpy(at + 4, &nr, 8);
-}
-
 void sonde_mappings_code(struct sonde_mappings *mappings,
 			 const struct sonde_arena_source *image)
 {
-	struct code_telling telling = { .mappings = mappings };
+	struct sonde_source_code_target target;
 	struct known *known;
-	uint64_t omitted;
 
 	if (!mappings || mappings->output->disk_error)
 		return;
-	telling.image = sonde_arena_source_id(image);
-	known = find(mappings, telling.image);
-	if (!known || !known->code.is_known)
+	known = find(mappings, sonde_arena_source_id(image));
+	if (!known)
 		return;
-	if (sonde_source_code_read(&known->code, tell_code, &telling, &omitted))
+	target = (struct sonde_source_code_target){
+		.out = &mappings->out,
+		.code_id = SONDE_SOURCE_FIRST_ID + CODE_EVENT,
+		.lost_id = SONDE_SOURCE_FIRST_ID + UNTOLD_EVENT,
+		.owner = known->image,
+	};
+	if (sonde_source_code_tell(&known->code, &target))
 		return; /* it has none */
-	if (omitted)
-		tell_untold(&telling, omitted);
 	mappings->has_code = true;
 	(void)write_out(mappings); /* what is lost is counted */
 }

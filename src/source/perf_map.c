@@ -26,6 +26,8 @@
 #include "sys/textfile.h"
 
 #define FILE_BYTES_MAX (64ll << 20)
+#define CODE_BYTES     20u /* and the name with its NUL */
+#define LOST_BYTES     12u
 
 /* ---- where it is ---- */
 
@@ -185,8 +187,7 @@ static int open_perf_map(const struct sonde_source_code_place *place)
 
 /* Of one process: how many entries there were so far, and to whom they go. */
 struct code_reading {
-	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry);
-	void *ctx;
+	const struct sonde_source_code_target *target;
 	uint32_t nr;
 	uint64_t omitted;
 };
@@ -194,10 +195,22 @@ struct code_reading {
 static bool code_take(void *ctx, const struct sonde_source_code_entry *entry)
 {
 	struct code_reading *reading = ctx;
+	const struct sonde_source_code_target *target = reading->target;
+	uint8_t *at;
 
-	if (reading->nr++ < SONDE_PERF_MAP_ENTRIES)
-		return reading->add(reading->ctx, entry);
-	reading->omitted++;
+	if (reading->nr++ >= SONDE_PERF_MAP_ENTRIES) {
+		reading->omitted++;
+		return true;
+	}
+	at = sonde_out_event(target->out, target->code_id,
+			     CODE_BYTES + entry->length + 1);
+	if (!at)
+		return true; /* counted */
+	memcpy(at, &target->owner, 4);
+	memcpy(at + 4, &entry->begin, 8);
+	memcpy(at + 12, &entry->size, 8);
+	memcpy(at + CODE_BYTES, entry->name, entry->length);
+	at[CODE_BYTES + entry->length] = 0;
 	return true;
 }
 
@@ -221,9 +234,8 @@ static int read_map(const struct sonde_source_code_place *place,
 	/* It may grow while it is read. */
 	while (bytes < FILE_BYTES_MAX && (line = sonde_lines_next(lines))) {
 		bytes += (int64_t)strlen(line) + 1;
-		if (sonde_source_code_parse(line, &entry) &&
-		    !code_take(reading, &entry))
-			break;
+		if (sonde_source_code_parse(line, &entry))
+			(void)code_take(reading, &entry); /* it goes on */
 	}
 	sonde_lines_close(lines);
 	free(lines);
@@ -276,16 +288,21 @@ static int read_dump(const struct sonde_source_code_place *place,
 	return rc;
 }
 
-int sonde_source_code_read(
-	const struct sonde_source_code_place *place,
-	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry),
-	void *ctx, uint64_t *ret_omitted)
+int sonde_source_code_tell(const struct sonde_source_code_place *place,
+			   const struct sonde_source_code_target *target)
 {
-	struct code_reading reading = { .add = add, .ctx = ctx };
+	struct code_reading reading = { .target = target };
 	const int of_map = read_map(place, &reading);
 	const int of_dump = read_dump(place, &reading);
+	uint8_t *at = reading.omitted ?
+			      sonde_out_event(target->out, target->lost_id,
+					      LOST_BYTES) :
+			      NULL;
 
-	*ret_omitted = reading.omitted;
+	if (at) {
+		memcpy(at, &target->owner, 4);
+		memcpy(at + 4, &reading.omitted, 8);
+	}
 	return of_dump ? of_map : 0;
 }
 

@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 #include "source/code_entry.h"
+#include "source/statedump/packets.h"
 #include "types/build.h"
 
 #define SONDE_PERF_MAP_ENTRIES (1u << 17)
@@ -49,15 +50,20 @@ void sonde_source_code_fini(struct sonde_source_code_place *place);
 bool sonde_source_code_parse(const char *line,
 			     struct sonde_source_code_entry *ret_entry);
 
-/* Calls add() for each entry, up to the first that it returns false for, and says
- * how many were left out for the bound. 0, or -errno: there is none, or none to be
- * believed (-EPERM). */
-int sonde_source_code_read(
-	const struct sonde_source_code_place *place,
-	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry),
-	void *ctx, uint64_t *ret_omitted);
+/* Where names go, as which events, of which image or process. */
+struct sonde_source_code_target {
+	struct sonde_out *out;
+	uint16_t code_id, lost_id;
+	uint32_t owner;
+};
 
-/* What follows the number of who has it: a program's image, or a process. */
+/* Tells all names, and how many were left out for the bound. 0, or -errno: there are
+ * none, or none to be believed (-EPERM). What there is no room for is counted in the
+ * packets. */
+int sonde_source_code_tell(const struct sonde_source_code_place *place,
+			   const struct sonde_source_code_target *target);
+
+/* What follows the owner's number: a program's image, or a process. */
 void sonde_source_code_describe(struct sonde_build *build);
 void sonde_source_code_describe_lost(struct sonde_build *build);
 

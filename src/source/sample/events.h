@@ -20,10 +20,8 @@
 #include "source/statedump/events.h"
 #include "types/desc.h"
 
-#define SONDE_SAMPLE_BYTES        12u
-#define SONDE_SAMPLE_BEGAN_BYTES  8u
-#define SONDE_SAMPLE_CODE_BYTES   20u /* and the name with its NUL */
-#define SONDE_SAMPLE_UNTOLD_BYTES 12u
+#define SONDE_SAMPLE_BYTES       12u
+#define SONDE_SAMPLE_BEGAN_BYTES 8u
 
 enum sonde_sample_event {
 	SONDE_SAMPLE,

@@ -18,7 +18,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "source/callstacks.h"
 #include "source/sample/code.h"
@@ -38,12 +37,6 @@ struct teller {
 	uint32_t nr_makers;           /* whose code was told */
 	bool is_ending;
 	struct sonde_out out;
-};
-
-/* A process's code is being told. */
-struct teller_code {
-	struct teller *teller;
-	int32_t pid;
 };
 
 static struct teller *teller_of(struct sonde_source *base)
@@ -111,43 +104,18 @@ static void teller_stream(const struct sonde_source *base, uint32_t index,
 						    .defines = true };
 }
 
-static bool teller_tell_entry(void *ctx,
-			      const struct sonde_source_code_entry *entry)
-{
-	const struct teller_code *telling = ctx;
-	const size_t size = SONDE_SAMPLE_CODE_BYTES + entry->length + 1;
-	uint8_t *at = sonde_out_event(&telling->teller->out,
-				      SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_CODE,
-				      size);
-
-	if (!at)
-		return true; /* counted */
-	memcpy(at, &telling->pid, 4);
-	memcpy(at + 4, &entry->begin, 8);
-	memcpy(at + 12, &entry->size, 8);
-	memcpy(at + SONDE_SAMPLE_CODE_BYTES, entry->name, entry->length);
-	at[size - 1] = 0;
-	return true;
-}
-
+/* Of a process; what it doesn't say has no name. */
 static void teller_tell_code(struct teller *teller,
 			     const struct sonde_perf_maker *maker)
 {
-	struct teller_code telling = { teller, maker->pid };
-	uint64_t omitted;
-	uint8_t *at;
+	const struct sonde_source_code_target target = {
+		.out = &teller->out,
+		.code_id = SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_CODE,
+		.lost_id = SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_CODE_LOST,
+		.owner = (uint32_t)maker->pid,
+	};
 
-	if (sonde_source_code_read(&maker->place, teller_tell_entry, &telling,
-				   &omitted) ||
-	    !omitted)
-		return;
-	at = sonde_out_event(&teller->out,
-			     SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_CODE_LOST,
-			     SONDE_SAMPLE_UNTOLD_BYTES);
-	if (!at)
-		return;
-	memcpy(at, &maker->pid, 4);
-	memcpy(at + 4, &omitted, 8);
+	(void)sonde_source_code_tell(&maker->place, &target);
 }
 
 static void teller_stop(struct sonde_source *base)
