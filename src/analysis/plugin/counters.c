@@ -58,6 +58,23 @@ int sonde_plugin_counter_on_all(struct sonde_plugin_run *run,
 					       ret_bindings);
 }
 
+int sonde_plugin_counter_set(struct sonde_plugin_run *run, int counter,
+			     const struct sonde_event *event, double value)
+{
+	return counter < 0 && counter != -E2BIG ?
+		       counter :
+		       sonde_plugin_count(run, counter, event->time_ns, value);
+}
+
+int sonde_plugin_counter_add(struct sonde_plugin_run *run, int counter,
+			     const struct sonde_event *event, double change)
+{
+	double value = 0;
+
+	(void)sonde_plugin_counted(run, counter, event->time_ns, &value);
+	return sonde_plugin_counter_set(run, counter, event, value + change);
+}
+
 /* ---- frequencies ---- */
 
 enum {
@@ -75,18 +92,15 @@ static int frequency_hook(void *memory, struct sonde_plugin_run *run,
 	const struct frequency_state *state = memory;
 	uint64_t words[SONDE_JOURNAL_WORDS];
 	char name[48];
-	int counter;
 
 	(void)data;
 	if (!sonde_journal_words(state->bindings, event, words))
 		return 0;
 	(void)snprintf(name, sizeof(name), "frequency of CPU %" PRIu64,
 		       words[FREQUENCY_CPU]);
-	counter = sonde_plugin_counter_number(run, name, "MHz");
-	if (counter < 0 && counter != -E2BIG)
-		return counter;
-	return sonde_plugin_count(run, counter, event->time_ns,
-				  (double)words[FREQUENCY_KHZ] / 1000);
+	return sonde_plugin_counter_set(
+		run, sonde_plugin_counter_number(run, name, "MHz"), event,
+		(double)words[FREQUENCY_KHZ] / 1000);
 }
 
 static int frequency_begin(void *memory, const void *config,

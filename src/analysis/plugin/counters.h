@@ -50,4 +50,11 @@ int sonde_plugin_counter_on_all(struct sonde_plugin_run *run,
 				size_t nr_forms, sonde_plugin_hook *hook,
 				struct sonde_journal_binding **ret_bindings);
 
+/* From the event on, a counter is so much, or so much more; `counter` is what
+ * sonde_plugin_counter_number() said. 0 too if that was -E2BIG, or -errno. */
+int sonde_plugin_counter_set(struct sonde_plugin_run *run, int counter,
+			     const struct sonde_event *event, double value);
+int sonde_plugin_counter_add(struct sonde_plugin_run *run, int counter,
+			     const struct sonde_event *event, double change);
+
 #endif /* ANALYSIS_PLUGIN_COUNTERS_H */

@@ -68,9 +68,7 @@ static int heap_hook(void *memory, struct sonde_plugin_run *run,
 	struct heap_state *state = memory;
 	uint64_t epoch = sonde_plugin_epoch(run);
 	struct sonde_journal_entry entry;
-	double value = 0;
 	double change;
-	int counter;
 	int err;
 
 	(void)data;
@@ -82,17 +80,14 @@ static int heap_hook(void *memory, struct sonde_plugin_run *run,
 		begin_counted_heap(state);
 		state->epoch = epoch;
 	}
-	counter = take_heap_counter(state, run, entry.pid);
-	if (counter < 0 && counter != -E2BIG)
-		return counter;
 	err = play_counted_heap(state, &entry, &change);
 	state->is_full = err == -E2BIG;
 	if (state->is_full)
 		return sonde_plugin_forget(run, event->time_ns);
-	if (err)
-		return err;
-	(void)sonde_plugin_counted(run, counter, event->time_ns, &value);
-	return sonde_plugin_count(run, counter, event->time_ns, value + change);
+	return err ? err :
+		     sonde_plugin_counter_add(
+			     run, take_heap_counter(state, run, entry.pid),
+			     event, change);
 }
 
 static int heap_counter_begin(void *memory, const void *config,

@@ -95,7 +95,6 @@ static int memory_hook(void *memory, struct sonde_plugin_run *run,
 	uint64_t words[SONDE_JOURNAL_WORDS];
 	char name[48];
 	uint64_t pid;
-	int counter;
 	int err;
 
 	(void)data;
@@ -107,11 +106,9 @@ static int memory_hook(void *memory, struct sonde_plugin_run *run,
 		return err == -ENOENT ? 0 : err;
 	(void)snprintf(name, sizeof(name), "memory of %" PRIu64 ": %s", pid,
 		       sorts[words[MEMORY_SORT]]);
-	counter = sonde_plugin_counter_number(run, name, "bytes");
-	if (counter < 0 && counter != -E2BIG)
-		return counter;
-	return sonde_plugin_count(run, counter, event->time_ns,
-				  (double)(int64_t)words[MEMORY_BYTES]);
+	return sonde_plugin_counter_set(
+		run, sonde_plugin_counter_number(run, name, "bytes"), event,
+		(double)(int64_t)words[MEMORY_BYTES]);
 }
 
 static int begin_memory(void *memory, const void *config,

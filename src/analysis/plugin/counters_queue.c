@@ -118,9 +118,7 @@ static int queue_hook(void *memory, struct sonde_plugin_run *run,
 	uint64_t words[SONDE_JOURNAL_WORDS];
 	uint32_t op = sonde_journal_words(state->bindings, event, words);
 	uint64_t epoch = sonde_plugin_epoch(run);
-	double value = 0;
 	int change = 0;
-	int counter;
 	int err;
 
 	(void)data;
@@ -135,11 +133,10 @@ static int queue_hook(void *memory, struct sonde_plugin_run *run,
 		state->epoch = epoch;
 	}
 	err = play_request(state, op, words, &change);
-	counter = take_queue(state, run, words[QUEUE_DEVICE]);
-	if (err || (counter < 0 && counter != -E2BIG))
-		return err ? err : counter;
-	(void)sonde_plugin_counted(run, counter, event->time_ns, &value);
-	return sonde_plugin_count(run, counter, event->time_ns, value + change);
+	return err ? err :
+		     sonde_plugin_counter_add(
+			     run, take_queue(state, run, words[QUEUE_DEVICE]),
+			     event, change);
 }
 
 static bool queue_has_event(const struct sonde_trace *trace, const char *glob)
