@@ -3,11 +3,35 @@
 #include "sys/proc_start.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/unconst.h"
+
+/* It gets fds[] as its first three. Each is set after those below it: of one that is
+ * among these, a copy is taken (-1: none), which stays open until it has started. */
+static int add_descriptors(posix_spawn_file_actions_t *actions, const int *fds,
+			   int copies[3])
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < 3; i++) {
+		int from = fds[i];
+
+		if (from >= 0 && from < i) {
+			copies[i] = fcntl(from, F_DUPFD_CLOEXEC, 3);
+			if (copies[i] < 0)
+				return errno;
+			from = copies[i];
+		}
+		if (from >= 0)
+			rc = posix_spawn_file_actions_adddup2(actions, from, i);
+	}
+	return rc;
+}
 
 int sonde_proc_start_plain(const char *path, const char *const *words,
 			   char *const *environment, const int *fds,
@@ -15,16 +39,15 @@ int sonde_proc_start_plain(const char *path, const char *const *words,
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t how;
+	int copies[3] = { -1, -1, -1 };
 	sigset_t all;
 	sigset_t none;
 	int rc = posix_spawn_file_actions_init(&actions);
 
 	if (rc)
 		return -rc;
-	for (int i = 0; fds && !rc && i < 3; i++)
-		if (fds[i] >= 0)
-			rc = posix_spawn_file_actions_adddup2(&actions, fds[i],
-							      i);
+	if (fds)
+		rc = add_descriptors(&actions, fds, copies);
 	(void)sigfillset(&all);
 	(void)sigemptyset(&none);
 	if (!rc)
@@ -39,6 +62,9 @@ int sonde_proc_start_plain(const char *path, const char *const *words,
 		(void)posix_spawnattr_destroy(&how);
 	}
 	(void)posix_spawn_file_actions_destroy(&actions);
+	for (int i = 0; i < 3; i++)
+		if (copies[i] >= 0)
+			(void)close(copies[i]); /* the original is open */
 	return -rc;
 }
 

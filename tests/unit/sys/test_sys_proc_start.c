@@ -69,11 +69,45 @@ static void its_end_is_told(void **state)
 	(void)close(null);
 }
 
+/* Its input is our output, and the other way round. */
+static void descriptors_may_change_places(void **state)
+{
+	const char *const words[] = { "cat", NULL };
+	const int fds[] = { 1, 0, -1 };
+	char text[8] = "";
+	int kept[2];
+	int from[2];
+	int to[2];
+	pid_t pid = -1;
+
+	(void)state;
+	assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+	for (int i = 0; i < 2; i++)
+		kept[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
+	assert_int_equal(write(from[1], "text", 4), 4);
+	(void)close(from[1]);
+	(void)dup2(from[0], 1);
+	(void)dup2(to[1], 0);
+	(void)sonde_proc_start_plain("cat", words, environ, fds, &pid);
+	for (int i = 0; i < 2; i++) {
+		(void)dup2(kept[i], i);
+		(void)close(kept[i]);
+	}
+	(void)close(from[0]);
+	(void)close(to[1]);
+	assert_int_equal(sonde_proc_wait(pid), 0);
+	assert_int_equal(read(to[0], text, sizeof(text) - 1), 4);
+	assert_string_equal(text, "text");
+	(void)close(to[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_signal_is_blocked_or_ignored_in_it),
 		cmocka_unit_test(its_end_is_told),
+		cmocka_unit_test(descriptors_may_change_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
