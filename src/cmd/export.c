@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/pairs.h"
 #include "cmd/read.h"
@@ -112,16 +113,23 @@ static int take_format(int argc, char **argv, struct words *words)
 static int complain_format(const char *word)
 {
 	struct sonde_nearest nearest;
+	char names[200];
+	struct sonde_text list = { .to = names, .size = sizeof(names) };
 
 	sonde_nearest_begin(&nearest, word ? word : "");
-	for (size_t i = 0; sonde_export_format(i); i++)
-		sonde_nearest_try(&nearest, sonde_export_format(i)->name);
+	for (size_t i = 0; sonde_export_format(i); i++) {
+		const char *name = sonde_export_format(i)->name;
+		const char *between =
+			sonde_export_format(i + 1) ? ", " : " or ";
+
+		sonde_nearest_try(&nearest, name);
+		sonde_text_add(&list, "%s%s", i ? between : "", name);
+	}
 	if (*sonde_nearest_hint(&nearest))
 		sonde_complain("export: no format is called '%.100s'%s", word,
 			       sonde_nearest_hint(&nearest));
 	else
-		sonde_complain("export: to what? --to perfetto, chrome, csv, "
-			       "jsonl, ctf or folded");
+		sonde_complain("export: to what? --to %s", names);
 	return SONDE_EXIT_USAGE;
 }
 
