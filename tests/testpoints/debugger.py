@@ -74,8 +74,8 @@ def kill_at(place_of, point, rounds):
 
 
 def stop_at(place_of, points):
-    """One thread stops at a point, the other emits many events and goes on to
-    the next point: there it stops, and they change places."""
+    """One thread stops at a point, the other emits many events; so the first, on
+    its way to the next point, finds the other's records behind its own."""
     start()
     mine, other = take_turns()
     reached = []
@@ -83,8 +83,7 @@ def stop_at(place_of, points):
         mine.switch()
         if run_to(place_of[point]):
             reached.append(point)
-        mine, other = other, mine
-        mine.switch()
+        other.switch()
         run_to([], 3)
     gdb.execute("set var stop = 1")
     gdb.execute("set scheduler-locking off")
