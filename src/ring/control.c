@@ -42,23 +42,44 @@ static bool is_counting(const struct sonde_arena_control *control)
 	       control->writer == SONDE_WRITER_RSEQ;
 }
 
-/* Slot 0 alone may have the fast path, if its records are what it makes. */
-static uint32_t fast_word(const struct sonde_arena_control *control,
-			  uint32_t id)
+/* Whether the slot's record of the event is what a fast path makes. */
+static bool is_fast(const struct sonde_arena_control *control,
+		    const struct sonde_slot *slot, uint32_t id)
 {
-	const struct sonde_slot *slot = &control->slots[0];
 	bool fits = slot->header == SONDE_COMPACT ?
 			    id <= SONDE_STATE_COMPACT_MAX :
 			    id >= SONDE_LARGE_FIRST_ID &&
 				    id <= SONDE_STATE_LARGE_MAX;
 
+	return fits && slot->clock == SONDE_CLOCK_CPU &&
+	       control->writer == SONDE_WRITER_RSEQ;
+}
+
+/* Slot 0 alone may have the fast path, if its records are what it makes. */
+static uint32_t fast_word(const struct sonde_arena_control *control,
+			  uint32_t id)
+{
+	const struct sonde_slot *slot = &control->slots[0];
+
 	if (is_counting(control))
 		return id;
-	if (!fits || !is_reachable(control, slot) ||
-	    slot->clock != SONDE_CLOCK_CPU ||
-	    control->writer != SONDE_WRITER_RSEQ)
+	return is_reachable(control, slot) && is_fast(control, slot, id) ? id :
+									   0;
+}
+
+/* The slot's bit of SONDE_STATE_SLOTS; 0: it wants what those don't make. */
+static uint32_t slot_bit(const struct sonde_arena_control *control, uint32_t i,
+			 uint32_t index, uint32_t id)
+{
+	const struct sonde_slot *slot = &control->slots[i];
+
+	if (!(control->abilities & SONDE_ARENA_CAN_SEVERAL) ||
+	    slot->mode >= SONDE_COUNT || slot->stacks_off ||
+	    !is_fast(control, slot, id) ||
+	    sonde_load_relaxed(&control->entries[index].flags) &
+		    SONDE_ENTRY_FILTERED)
 		return 0;
-	return id;
+	return 1u << SONDE_STATE_SLOTS_SHIFT << i;
 }
 
 /* Of one that slot 0 alone records, by the fast path. */
@@ -86,10 +107,13 @@ static uint32_t derive(const struct sonde_arena_control *control,
 		       uint32_t index)
 {
 	uint32_t nr_active = 0;
+	uint32_t nr_named = 0;
+	uint32_t named = 0;
 	uint32_t fast = 0;
 
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
 		const struct sonde_slot *slot = &control->slots[i];
+		uint32_t bit;
 		uint32_t id;
 
 		/* Pairs with sonde_store_release in sonde_arena_begin: the
@@ -100,12 +124,17 @@ static uint32_t derive(const struct sonde_arena_control *control,
 		if (!id)
 			continue;
 		nr_active++;
+		bit = slot_bit(control, i, index, id);
+		nr_named += bit != 0;
+		named |= bit;
 		if (i == 0)
 			fast = fast_word(control, id);
 	}
-	if (nr_active != 1 || !fast)
-		return nr_active ? SONDE_STATE_GENERIC | index : 0;
-	return alone_word(control, index, fast);
+	if (nr_active == 1 && fast)
+		return alone_word(control, index, fast);
+	if (nr_named < nr_active)
+		named = 0;
+	return nr_active ? SONDE_STATE_GENERIC | named | index : 0;
 }
 
 void sonde_arena_control_refresh(const struct sonde_arena_control *control,

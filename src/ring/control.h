@@ -25,11 +25,28 @@
 #define SONDE_STATE_STACKED 0x08000000u /* besides: slot 0's, with stacks */
 #define SONDE_STATE_COUNT \
 	(SONDE_STATE_GENERIC | SONDE_STATE_ALONE | SONDE_STATE_COUNTED)
+/* Besides: the slots that record the event, if each takes what a fast path makes;
+ * no bits: all slots are to be looked at. */
+#define SONDE_STATE_SLOTS_SHIFT 14
+#define SONDE_STATE_SLOTS       (((1u << SONDE_SLOTS) - 1) << SONDE_STATE_SLOTS_SHIFT)
 /* What is in the word besides the index, where it has one. */
-#define SONDE_STATE_FLAGS \
-	(SONDE_STATE_COUNT | SONDE_STATE_GUEST | SONDE_STATE_STACKED)
+#define SONDE_STATE_FLAGS                                              \
+	(SONDE_STATE_COUNT | SONDE_STATE_GUEST | SONDE_STATE_STACKED | \
+	 SONDE_STATE_SLOTS)
 #define SONDE_STATE_COMPACT_MAX 30u
 #define SONDE_STATE_LARGE_MAX   65534u
+
+_Static_assert(1u << SONDE_STATE_SLOTS_SHIFT == SONDE_EVENTS_MAX &&
+		       SONDE_STATE_SLOTS < SONDE_STATE_STACKED,
+	       "a word has room for both");
+
+/* Bit i: slot i is named. */
+static inline uint32_t sonde_state_slots(uint32_t state)
+{
+	return state & SONDE_STATE_GENERIC ?
+		       (state & SONDE_STATE_SLOTS) >> SONDE_STATE_SLOTS_SHIFT :
+		       0;
+}
 
 /* The arena's parts, at addresses of the caller. Borrowed. */
 struct sonde_arena_control {

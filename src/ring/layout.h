@@ -241,6 +241,8 @@ struct sonde_arena {
 #define SONDE_ARENA_CAN_STACK_FAST 16u
 /* It knows slot.contexts. */
 #define SONDE_ARENA_CAN_CONTEXT 32u
+/* It knows SONDE_STATE_SLOTS (control.h). */
+#define SONDE_ARENA_CAN_SEVERAL 64u
 /* For as many CPUs. */
 #define SONDE_CLOSED_RINGS 1024u
 

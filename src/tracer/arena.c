@@ -44,6 +44,7 @@ static const int high_fds[] = { 1000, 240 };
 
 unsigned char *sonde_arena;
 unsigned char *sonde_fast_rings;
+uint64_t sonde_fast_bytes;
 
 static size_t mapped_span(void)
 {
@@ -177,6 +178,12 @@ static int move_high(int fd)
 #define STACK_ABILITIES 0u
 #endif
 
+#ifdef __x86_64__
+#define FAST_ABILITIES SONDE_ARENA_CAN_SEVERAL
+#else
+#define FAST_ABILITIES 0u
+#endif
+
 static bool make_arena(int *ret_fd)
 {
 	unsigned char *bytes;
@@ -197,7 +204,7 @@ static bool make_arena(int *ret_fd)
 	sonde_arena = bytes;
 	((struct sonde_arena *)(void *)bytes)->abilities =
 		SONDE_ARENA_CAN_REACH | SONDE_ARENA_CAN_COUNT |
-		SONDE_ARENA_CAN_CONTEXT | STACK_ABILITIES;
+		SONDE_ARENA_CAN_CONTEXT | STACK_ABILITIES | FAST_ABILITIES;
 	sonde_arena_file_begin(bytes, writer, sonde_self.pid, mapped_span());
 	*ret_fd = fd;
 	return true;

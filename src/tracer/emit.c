@@ -4,8 +4,8 @@
  *
  * On x86-64 sonde_emit_word and sonde_emit_block are the fast path in
  * emit_x86_64.S, which comes here when the gate is closed, the sub-buffer is
- * full, or the event is not for slot 0 alone. Elsewhere they are what stands
- * here.
+ * full, or the event is not for slot 0 alone; for several slots it may have
+ * another (several.h). Elsewhere they are what stands here.
  */
 #include <string.h>
 
@@ -19,6 +19,7 @@
 #include "tracer/filters.h"
 #include "tracer/reach.h"
 #include "tracer/self.h"
+#include "tracer/several.h"
 #include "tracer/tally.h"
 
 static uint64_t emit_clock_cpu(void)
@@ -267,6 +268,26 @@ __attribute__((noinline)) static bool record_stacked_word(uint32_t state,
 	return record_stacked(state, word_bytes(words, inc), inc, frame);
 }
 
+/* An event that slots record whose bits are in the state word: none of them has
+ * stacks. */
+static inline void record_several(uint32_t state, const void *data,
+				  uint64_t inc)
+{
+	uint32_t left = sonde_several_record(state, data, inc);
+	struct sonde_part parts[2];
+
+	if (!sonde_unlikely(left))
+		return;
+	parts[1] = (struct sonde_part){ data, payload_size(inc), 0 };
+	tracer_emit(state, ~left, parts, 2, __builtin_frame_address(0));
+}
+
+__attribute__((noinline)) static void
+record_several_word(uint32_t state, uint64_t value, uint64_t inc)
+{
+	record_several(state, word_bytes(&value, inc), inc);
+}
+
 __attribute__((noinline)) static void
 tally_fixed(struct sonde_filter_known *known, uint32_t state, const void *fixed)
 {
@@ -346,14 +367,24 @@ emit_block(uint32_t state, const void *data, uint64_t inc, const void *frame)
 		tracer_emit(next, unwanted, parts, 2, frame);
 }
 
-void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
+__attribute__((noinline)) static void emit_block_to_first(uint32_t state,
+							  const void *data,
+							  uint64_t inc,
+							  const void *frame)
 {
-	const void *frame = __builtin_frame_address(0);
-
 	if (!(state & SONDE_STATE_STACKED &&
 	      record_stacked(state, data, inc, frame)) &&
 	    !emit_is_done(state, data))
 		emit_block(state, data, inc, frame);
+}
+
+void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
+{
+	if (sonde_state_slots(state))
+		record_several(state, data, inc);
+	else
+		emit_block_to_first(state, data, inc,
+				    __builtin_frame_address(0));
 }
 
 __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
@@ -371,14 +402,24 @@ __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
 		tracer_emit(next, unwanted, parts, 2, frame);
 }
 
-void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
+__attribute__((noinline)) static void emit_word_to_first(uint32_t state,
+							 uint64_t value,
+							 uint64_t inc,
+							 const void *frame)
 {
-	const void *frame = __builtin_frame_address(0);
-
 	if (!(state & SONDE_STATE_STACKED &&
 	      record_stacked_word(state, value, inc, frame)) &&
 	    !emit_is_done(state, word_bytes(&value, inc)))
 		emit_word(state, value, inc, frame);
+}
+
+void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
+{
+	if (sonde_state_slots(state))
+		record_several_word(state, value, inc);
+	else
+		emit_word_to_first(state, value, inc,
+				   __builtin_frame_address(0));
 }
 
 SONDE_HIDDEN void sonde_emit_string_slow(uint32_t state, uint64_t value,

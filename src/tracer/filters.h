@@ -110,7 +110,7 @@ static inline struct sonde_filter_known *sonde_filter_of(uint32_t state)
 {
 	struct sonde_filter_known *known;
 	uint32_t index = state & ~(SONDE_STATE_GENERIC | SONDE_STATE_ALONE |
-				   SONDE_STATE_STACKED);
+				   SONDE_STATE_STACKED | SONDE_STATE_SLOTS);
 
 	if (!(state & SONDE_STATE_GENERIC) || !sonde_filters ||
 	    index >= SONDE_EVENTS_MAX)

@@ -42,6 +42,7 @@ void sonde_reach_start(uint64_t span)
 	sonde_fast_rings = span > SONDE_META_SPAN ?
 				   sonde_arena + SONDE_META_SPAN :
 				   closed_rings;
+	sonde_fast_bytes = span - SONDE_META_SPAN;
 }
 
 static unsigned char *reach_address_of(uintptr_t word)
@@ -87,11 +88,16 @@ static void take(uintptr_t before, void *mapping, uint32_t number,
 	 * mapped it for all threads. */
 	if (__atomic_compare_exchange_n(&sonde_self_mapping, &before, word,
 					false, __ATOMIC_ACQ_REL,
-					__ATOMIC_RELAXED))
+					__ATOMIC_RELAXED)) {
 		sonde_store_release(&sonde_fast_rings,
 				    (unsigned char *)mapping + SONDE_META_SPAN);
-	else
+		/* Pairs with sonde_load_acquire in several_aim: who sees that there
+		 * are as many finds them at the address. */
+		sonde_store_release(&sonde_fast_bytes,
+				    spans[size] - SONDE_META_SPAN);
+	} else {
 		(void)munmap(mapping, (size_t)spans[size]);
+	}
 }
 
 static bool deny(struct sonde_arena *header)

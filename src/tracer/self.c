@@ -115,18 +115,6 @@ static __thread struct thread_rseq own_rseq
 	};
 static bool have_rseq;
 
-static char *self_thread_pointer(void)
-{
-	char *tp;
-
-#ifdef __x86_64__
-	__asm__("movq %%fs:0, %0" : "=r"(tp));
-#else
-	__asm__("mrs %0, tpidr_el0" : "=r"(tp));
-#endif
-	return tp;
-}
-
 static bool register_thread(void)
 {
 	return !syscall(SYS_rseq, &own_rseq, sizeof(own_rseq), 0,
@@ -139,7 +127,7 @@ static bool glibc_registered(void)
 
 	if (!&__rseq_size || !__rseq_size)
 		return false;
-	rseq = (const void *)(self_thread_pointer() + __rseq_offset);
+	rseq = (const void *)(sonde_self_pointer() + __rseq_offset);
 	return (int32_t)sonde_load_relaxed(&rseq->cpu_id) >= 0;
 }
 
@@ -151,7 +139,7 @@ bool sonde_rseq_setup(void)
 		sonde_rseq_offset = __rseq_offset;
 		have_rseq = true;
 	} else if (register_thread()) {
-		sonde_rseq_offset = (char *)&own_rseq - self_thread_pointer();
+		sonde_rseq_offset = (char *)&own_rseq - sonde_self_pointer();
 		have_rseq = true;
 	}
 	return have_rseq;
@@ -163,7 +151,7 @@ void *sonde_rseq_self(void)
 
 	if (!have_rseq)
 		return NULL;
-	rseq = (void *)(self_thread_pointer() + sonde_rseq_offset);
+	rseq = (void *)(sonde_self_pointer() + sonde_rseq_offset);
 	if (rseq == &own_rseq && rseq->cpu_id == CPU_ID_UNREGISTERED &&
 	    !register_thread())
 		return NULL;

@@ -54,11 +54,30 @@ SONDE_HIDDEN void sonde_start(void);
 extern SONDE_HIDDEN unsigned char *sonde_fast_rings;
 extern SONDE_HIDDEN int64_t sonde_rseq_offset;
 
+/* Bytes of rings that are mapped there at least, read before the address; 0: they are
+ * closed ones. */
+extern SONDE_HIDDEN uint64_t sonde_fast_bytes;
+
 /*
  * Finds out whether threads have restartable sequences, registering the
  * calling one if glibc has not. At most one system call.
  */
 SONDE_HIDDEN bool sonde_rseq_setup(void);
+
+#if SONDE_HAVE_RSEQ_ABI
+/* What offsets of the calling thread's variables are from. */
+static inline char *sonde_self_pointer(void)
+{
+	char *tp;
+
+#ifdef __x86_64__
+	__asm__("movq %%fs:0, %0" : "=r"(tp));
+#else
+	__asm__("mrs %0, tpidr_el0" : "=r"(tp));
+#endif
+	return tp;
+}
+#endif
 
 /* The calling thread's struct rseq; null if it has none. */
 SONDE_HIDDEN void *sonde_rseq_self(void);

@@ -33,6 +33,8 @@ STEPPED = 4
 STEPS = 500000
 # Many small sub-buffers: a switch every forty events or so.
 GEOMETRY = ["--subbuf", "4K", "--memory", "1M", "--read-timer", "1ms"]
+# Another slot's, which has a part of the memory.
+PINNED = ["--pin", "points:*", "--memory", "16M"]
 
 
 class Scenario:
@@ -45,9 +47,12 @@ class Scenario:
         """Whether to look for it here."""
         if point.startswith("lane_"):
             return not self.rseq
+        if point.startswith("several_"):
+            return self.rseq and self.several()
         if not re.match("(large_)?(word|block|long_block|string)_", point):
             return self.rseq or not re.match("commit_|store_", point)
-        return self.rseq and self.large() == point.startswith("large_")
+        return (self.rseq and not self.several() and
+                self.large() == point.startswith("large_"))
 
     def __str__(self):
         return " ".join(self.options[len(GEOMETRY):] +
@@ -55,6 +60,10 @@ class Scenario:
 
     def large(self):
         return "large" in self.options
+
+    def several(self):
+        """Whether the events are in another slot's rings than the first's."""
+        return "--pin" in self.options
 
 
 def points():
@@ -171,13 +180,15 @@ def kill_at_all(scenarios):
                 runs[point, scenario] = pool.submit(kill_at, scenario, point,
                                                     where)
     reached = {point for (point, _), run in runs.items() if run.result()}
-    check_equal(sorted(set(where) - reached), [], "points never reached")
+    check_equal(sorted({point for point, _ in runs} - reached), [],
+                "points never reached")
 
 
 @long_test
 def every_point_can_be_a_producer_s_last():
     kill_at_all([Scenario("--headers", "compact"),
                  Scenario("--headers", "large", pinned=False),
+                 Scenario(*PINNED, "--headers", "large"),
                  Scenario(rseq=False)])
 
 
@@ -193,7 +204,8 @@ def stopping_one_thread_at_any_point_harms_no_other():
     where = prepare()
     reached = set()
     for options in (["--headers", "compact"], ["--headers", "large"],
-                    ["--mode", "overwrite", "--headers", "compact"]):
+                    ["--mode", "overwrite", "--headers", "compact"],
+                    PINNED):
         for rseq in (True, False):
             scenario = Scenario(*options, rseq=rseq)
             stopped = Debugged(scenario, "stop_at",
