@@ -16,6 +16,7 @@
  *	hot_TRACER threads N [M]	one int event, N threads at once; M times
  *				as many as without (10)
  *	hot_TRACER emit N	N int events and nothing else
+ *	hot_TRACER wait		all variants, once a line can be read
  */
 #include <math.h>
 #include <pthread.h>
@@ -271,6 +272,8 @@ int main(int argc, char **argv)
 	} else if (argc > 2 && !strcmp(argv[1], "emit")) {
 		run_int(atol(argv[2]));
 	} else {
+		if (argc > 1 && !strcmp(argv[1], "wait"))
+			getchar();
 		measure_all(variants, sizeof(variants) / sizeof(variants[0]));
 		measure_print(TRACER " ", variants,
 			      sizeof(variants) / sizeof(variants[0]));
