@@ -17,6 +17,7 @@
 #include <sonde/trace.h>
 
 #include "analysis/report.h"
+#include "base/text.h"
 #include "reader/map.h"
 #include "reader/names/names.h"
 
@@ -121,8 +122,7 @@ bool sonde_analysis_has_names(const struct sonde_analysis_args *args);
 		"thread", "NAME", SONDE_CELL_TEXT \
 	}
 /* Sets args->error, and returns `err`. */
-__attribute__((format(printf, 3, 4))) int
-sonde_analysis_fail(struct sonde_analysis_args *args, int err,
-		    const char *format, ...);
+#define sonde_analysis_fail(args, err, ...) \
+	sonde_text_say((args)->error, sizeof((args)->error), err, __VA_ARGS__)
 
 #endif /* ANALYSIS_ANALYSIS_H */

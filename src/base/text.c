@@ -26,6 +26,16 @@ void sonde_text_add(struct sonde_text *text, const char *format, ...)
 		text->length += (size_t)length;
 }
 
+int sonde_text_say(char *to, size_t size, int rc, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(to, size, format, args);
+	va_end(args);
+	return rc;
+}
+
 size_t sonde_text_item(const char *list, char between)
 {
 	char quote = 0;

@@ -25,6 +25,14 @@ struct sonde_text {
 __attribute__((format(printf, 2, 3))) void
 sonde_text_add(struct sonde_text *text, const char *format, ...);
 
+/* Writes a text, cut to `size` bytes, and returns `rc`: for functions that fail with
+ * words. */
+__attribute__((format(printf, 4, 5))) int
+sonde_text_say(char *to, size_t size, int rc, const char *format, ...);
+/* The same of an error that has an array `text`. */
+#define sonde_text_fail(error, rc, ...) \
+	sonde_text_say((error)->text, sizeof((error)->text), rc, __VA_ARGS__)
+
 /* The bytes of the first item of a list: up to what is between items, such as a
  * comma, outside of brackets and quotes, or the end. */
 size_t sonde_text_item(const char *list, char between);

@@ -13,7 +13,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 #include "analysis/plugin/machine.h"
 #include "analysis/plugin/reports.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "sys/userdir.h"
 
 #define FOLDER      "/sonde/plugins"
@@ -42,16 +42,7 @@ struct plugin_words {
 	char text[PATH_MAX + 256];
 };
 
-__attribute__((format(printf, 2, 3))) static int
-refuse_plugin(struct plugin_words *words, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(words->text, sizeof(words->text), format, args);
-	va_end(args);
-	return -EINVAL;
-}
+#define refuse_plugin(words, ...) sonde_text_fail(words, -EINVAL, __VA_ARGS__)
 
 /* ---- what is described ---- */
 

@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "sys/fd.h"
 
 #define DIRECTORY_MODE 0700
@@ -26,16 +26,7 @@
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
 #define MAKE_FILE      (O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY)
 
-__attribute__((format(printf, 3, 4))) static int
-fail(struct sonde_place_error *error, int err, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, args);
-	va_end(args);
-	return err;
-}
+#define fail           sonde_text_fail
 
 static int fail_call(struct sonde_place_error *error, int err, const char *path)
 {

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "doctor/doctor.h"
 
 struct sonde_doctor_part {
@@ -26,10 +27,11 @@ size_t sonde_doctor_look(const struct sonde_doctor_part *all, size_t nr,
 
 /* ---- words ---- */
 
-__attribute__((format(printf, 2, 3))) void
-sonde_doctor_why(struct sonde_doctor_ability *to, const char *format, ...);
-__attribute__((format(printf, 2, 3))) void
-sonde_doctor_remedy(struct sonde_doctor_ability *to, const char *format, ...);
+#define sonde_doctor_why(to, ...) \
+	((void)sonde_text_say((to)->why, sizeof((to)->why), 0, __VA_ARGS__))
+#define sonde_doctor_remedy(to, ...)                                 \
+	((void)sonde_text_say((to)->remedy, sizeof((to)->remedy), 0, \
+			      __VA_ARGS__))
 /* Static text each; sets `able`, too. */
 void sonde_doctor_lack(struct sonde_doctor_ability *to,
 		       enum sonde_doctor_answer able, const char *cost);

@@ -4,29 +4,9 @@
  *
  * Texts are cut to what an answer has room for.
  */
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "doctor/parts.h"
-
-void sonde_doctor_why(struct sonde_doctor_ability *to, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(to->why, sizeof(to->why), format, args);
-	va_end(args);
-}
-
-void sonde_doctor_remedy(struct sonde_doctor_ability *to, const char *format,
-			 ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(to->remedy, sizeof(to->remedy), format, args);
-	va_end(args);
-}
 
 void sonde_doctor_lack(struct sonde_doctor_ability *to,
 		       enum sonde_doctor_answer able, const char *cost)

@@ -19,14 +19,3 @@ void sonde_import_note(struct sonde_import_report *report, const char *format,
 			sizeof(report->notes[0]), format, args);
 	va_end(args);
 }
-
-int sonde_import_fail(struct sonde_import_error *error, int rc,
-		      const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, args);
-	va_end(args);
-	return rc;
-}

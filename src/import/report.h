@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/text.h"
 #include "ctf/trace.h"
 
 #define SONDE_IMPORT_NOTES 12u
@@ -28,9 +29,7 @@ struct sonde_import_error {
 };
 
 /* Fills in the text; returns `rc`. */
-__attribute__((format(printf, 3, 4))) int
-sonde_import_fail(struct sonde_import_error *error, int rc, const char *format,
-		  ...);
+#define sonde_import_fail sonde_text_fail
 
 struct sonde_import_config {
 	int dir;          /* an empty directory of ours (ctf/place.h) */

@@ -6,10 +6,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "session/rules.h"
 
 struct complaint {
@@ -17,16 +16,9 @@ struct complaint {
 	size_t size;
 };
 
-__attribute__((format(printf, 2, 3))) static int
-fail(const struct complaint *complaint, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(complaint->text, complaint->size, format, args);
-	va_end(args);
-	return -EINVAL;
-}
+#define fail(complaint, ...)                                          \
+	sonde_text_say((complaint)->text, (complaint)->size, -EINVAL, \
+		       __VA_ARGS__)
 
 void sonde_session_config_init(struct sonde_session_config *ret_config)
 {

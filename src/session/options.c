@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -41,16 +40,9 @@ struct parse {
 	size_t error_size;
 };
 
-__attribute__((format(printf, 2, 3))) static int fail(struct parse *parse,
-						      const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(parse->error, parse->error_size, format, args);
-	va_end(args);
-	return -EINVAL;
-}
+#define fail(parse, ...)                                             \
+	sonde_text_say((parse)->error, (parse)->error_size, -EINVAL, \
+		       __VA_ARGS__)
 
 int sonde_parse_loglevel(const char *text, uint32_t *ret_level)
 {

@@ -581,3 +581,9 @@ const char *sonde_sources_name(const struct sonde_sources *set)
 {
 	return set->nr ? set->name : "none";
 }
+
+bool sonde_source_explain(const struct sonde_source_config *config,
+			  const char *part, char text[SONDE_SOURCE_WHY])
+{
+	return config->explain && config->explain(part, text, SONDE_SOURCE_WHY);
+}

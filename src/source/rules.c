@@ -11,13 +11,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/port.h"
+#include "base/text.h"
 #include "types/sdt.h"
 #include "types/select.h"
 
@@ -51,16 +50,7 @@ static const struct {
 	{ "uretprobe:", SONDE_RULE_URETPROBE },
 };
 
-__attribute__((format(printf, 3, 4))) static int fail(char *error, size_t size,
-						      const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(error, size, format, args);
-	va_end(args);
-	return -EINVAL;
-}
+#define fail(error, size, ...) sonde_text_say(error, size, -EINVAL, __VA_ARGS__)
 
 /* Without the blanks around it, which are cut off in place. */
 static char *trim(char *text)

@@ -57,6 +57,7 @@
 
 #include <sonde/abi.h>
 
+#include "base/text.h"
 #include "ring/reader.h"
 #include "source/probes.h"
 #include "source/rules.h"
@@ -146,9 +147,7 @@ struct sonde_source_error {
 };
 
 /* Fills in the text; returns `rc`. */
-__attribute__((format(printf, 3, 4))) int
-sonde_source_fail(struct sonde_source_error *error, int rc, const char *format,
-		  ...);
+#define sonde_source_fail sonde_text_fail
 
 /* What config->explain() says of a part, if it can; the size of `text` is
  * SONDE_SOURCE_WHY. */

@@ -3,8 +3,6 @@
  * args.c - what reports ask of their arguments: how many rows, how much time,
  * how a thread is called; and how they say what is wrong with them (analysis.h).
  */
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "analysis/analysis.h"
 #include "analysis/model/attribution.h"
@@ -42,17 +40,6 @@ const char *sonde_analysis_thread_name(const struct sonde_analysis_args *args,
 bool sonde_analysis_has_names(const struct sonde_analysis_args *args)
 {
 	return sonde_trace_attribution(args->trace, 0) != NULL;
-}
-
-int sonde_analysis_fail(struct sonde_analysis_args *args, int err,
-			const char *format, ...)
-{
-	va_list words;
-
-	va_start(words, format);
-	(void)vsnprintf(args->error, sizeof(args->error), format, words);
-	va_end(words);
-	return err;
 }
 
 /* What is added up is whole numbers: fractions are rounded. */

@@ -50,7 +50,6 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,16 +126,6 @@ struct borrowed {
 	struct user_regs_struct saved;
 	uint64_t mask;
 };
-
-void sonde_process_error_set(struct sonde_process_error *error,
-			     const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, args);
-	va_end(args);
-}
 
 static int fail(const struct borrowed *b, int rc, const char *what)
 {

@@ -12,6 +12,7 @@
 #ifndef PROBE_INJECT_INJECT_H
 #define PROBE_INJECT_INJECT_H
 
+#include "base/text.h"
 #include "probe/inject/process.h"
 
 struct sonde_inject_request {
@@ -40,8 +41,7 @@ int sonde_inject_call(const struct sonde_inject_request *request,
  * interrupted now). */
 int sonde_inject_unblock(pid_t pid, pid_t tid, uint64_t signals);
 
-void sonde_process_error_set(struct sonde_process_error *error,
-			     const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+#define sonde_process_error_set(error, ...) \
+	((void)sonde_text_fail(error, 0, __VA_ARGS__))
 
 #endif /* PROBE_INJECT_INJECT_H */

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +19,6 @@
 #include "reader/core/clock_line.h"
 #include "sys/nameless.h"
 #include "sys/write.h"
-
-int sonde_cut_fail(struct sonde_cut_files *files, int err, const char *format,
-		   ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(files->error->text, sizeof(files->error->text), format,
-			args);
-	va_end(args);
-	return err;
-}
 
 static size_t source_index(const struct sonde_cut_files *files,
 			   const struct sonde_source *source)

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "base/text.h"
 #include "ctf/place.h"
 #include "reader/cut/to.h"
 #include "reader/reader.h"
@@ -43,7 +44,7 @@ int sonde_cut_files_end(struct sonde_cut_files *files);
 void sonde_cut_files_fini(struct sonde_cut_files *files);
 
 /* Puts words into *error; returns err. */
-__attribute__((format(printf, 3, 4))) int
-sonde_cut_fail(struct sonde_cut_files *files, int err, const char *format, ...);
+#define sonde_cut_fail(files, err, ...) \
+	sonde_text_fail((files)->error, err, __VA_ARGS__)
 
 #endif /* READER_CUT_FILES_H */

@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "session/net/beat.h"
 #include "session/net/message.h"
 
@@ -36,8 +37,7 @@ struct sonde_net_error {
 };
 
 /* Puts words into *error; returns err. */
-__attribute__((format(printf, 3, 4))) int
-sonde_net_fail(struct sonde_net_error *error, int err, const char *format, ...);
+#define sonde_net_fail sonde_text_fail
 
 struct sonde_net;
 struct sonde_net_log;

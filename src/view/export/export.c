@@ -53,13 +53,3 @@ int sonde_export_open_names(const struct sonde_export *export,
 			     sonde_names_new(export->timeline.pairs.trace);
 	return *ret_names || export->no_names ? 0 : -ENOMEM;
 }
-
-int sonde_export_refuse(struct sonde_export *export, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(export->error, sizeof(export->error), format, args);
-	va_end(args);
-	return -EINVAL;
-}

@@ -13,11 +13,13 @@
 #ifndef VIEW_EXPORT_EXPORT_H
 #define VIEW_EXPORT_EXPORT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "reader/names/names.h"
 #include "view/export/timeline.h"
 
@@ -58,8 +60,9 @@ void sonde_export_note(struct sonde_export *export,
 int sonde_export_open_names(const struct sonde_export *export,
 			    struct sonde_names **ret_names);
 /* Says why it can't be done; returns -EINVAL. */
-__attribute__((format(printf, 2, 3))) int
-sonde_export_refuse(struct sonde_export *export, const char *format, ...);
+#define sonde_export_refuse(export, ...)                                  \
+	sonde_text_say((export)->error, sizeof((export)->error), -EINVAL, \
+		       __VA_ARGS__)
 
 int sonde_export_perfetto(struct sonde_export *export);
 int sonde_export_chrome(struct sonde_export *export);

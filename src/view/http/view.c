@@ -6,21 +6,9 @@
 #include "view/http/view.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/json.h"
-
-int sonde_view_fail(struct sonde_view_error *error, int result,
-		    const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, arguments);
-	va_end(arguments);
-	return result;
-}
 
 struct sonde_json sonde_view_json(FILE *to)
 {

@@ -19,6 +19,7 @@
 
 #include <sonde/trace.h>
 
+#include "base/text.h"
 #include "view/http/events.h"
 #include "view/http/request.h"
 #include "view/index/index.h"
@@ -76,9 +77,7 @@ sonde_view_answer sonde_view_answer_note;
 /* ---- what answers share ---- */
 
 /* Fills the words and returns `result`. */
-__attribute__((format(printf, 3, 4))) int
-sonde_view_fail(struct sonde_view_error *error, int result, const char *format,
-		...);
+#define sonde_view_fail sonde_text_fail
 
 /* JSON as compact as it gets. */
 struct sonde_json sonde_view_json(FILE *to);
