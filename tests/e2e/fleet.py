@@ -13,7 +13,7 @@ import time
 
 from sonde import BUILD, ROOT, SONDE, build, record_ok, require, run, scratch
 from handmade import Handmade, Layout
-from harness import PATIENCE, Skip, check, check_equal
+from harness import PATIENCE, Skip, check, check_equal, test
 
 HOST = "here 1.a"
 # `SONDE_KILLS=100`: as docs/fleet.md says.
@@ -219,6 +219,50 @@ def permissions():
 
 def only(out):
     return next(pathlib.Path(out).glob(f"{HOST}/*"))
+
+
+def claims(engine):
+    """The tests of what any engine owes; `engine` starts one."""
+
+    @test
+    def what_arrives_has_the_bytes_that_were_recorded():
+        server = engine()
+        trace, out = recorded(4), scratch() / "out"
+        shipped = server.ship(trace)
+        check(shipped["packets"] > 10, f"packets: {shipped}")
+        (row,) = server.collect(out)
+        check_equal((row["pieces"], row["missing"], row["damaged"], row["state"]),
+                    (shipped["packets"], 0, 0, "complete"), "row")
+        check_same(only(out), trace)
+        again = server.ship(trace)
+        check_equal((again["packets"], again["present"]), (0, shipped["packets"]),
+                    "packets, a second time")
+        (row,) = server.collect(out)
+        check_equal(row["state"], "complete", "state")
+
+    @test
+    def a_trace_may_be_shipped_by_two_names():
+        server = engine()
+        trace, out = small(), scratch() / "out"
+        server.ship(trace)
+        check_equal(server.ship(trace, "--host", "there")["packets"], 12, "packets")
+        rows = server.collect(out)
+        check_equal([row["state"] for row in rows], ["complete"] * 2, "states")
+        check_same(next(out.glob("there/*")), trace)
+
+    @test
+    def what_goes_compressed_arrives_as_it_was():
+        server = engine()
+        trace, out = recorded(4), scratch() / "out"
+        shipped = server.ship(trace, "--compress")
+        check(0 < shipped["sent"] < shipped["bytes"] / 2, f"bytes: {shipped}")
+        (row,) = server.collect(out)
+        check_equal(row["state"], "complete", "state")
+        check_same(only(out), trace)
+
+    @test
+    def an_empty_engine_has_no_traces():
+        check_equal(engine().collect(scratch() / "out", status=1), [], "traces")
 
 
 class Growing:

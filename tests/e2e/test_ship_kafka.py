@@ -11,8 +11,8 @@ import struct
 import subprocess
 import threading
 
-from fleet import (HOST, Growing, Kafka, certificates, check_same, only, recorded,
-                   small)
+from fleet import (HOST, Growing, Kafka, certificates, check_same, claims, only,
+                   recorded, small)
 from sonde import SONDE, install, run, scratch
 from harness import check, check_equal, main, test
 
@@ -28,23 +28,6 @@ def uuid_of(trace):
 
 
 @test
-def what_arrives_has_the_bytes_that_were_recorded():
-    kafka = Kafka()
-    trace, out = recorded(4), scratch() / "out"
-    shipped = kafka.ship(trace)
-    check(shipped["packets"] > 10, f"packets: {shipped}")
-    (row,) = kafka.collect(out)
-    check_equal((row["pieces"], row["missing"], row["damaged"], row["state"]),
-                (shipped["packets"], 0, 0, "complete"), "row")
-    check_same(only(out), trace)
-    again = kafka.ship(trace)
-    check_equal((again["packets"], again["present"]), (0, shipped["packets"]),
-                "packets, a second time")
-    (row,) = kafka.collect(out)
-    check_equal(row["state"], "complete", "state")
-
-
-@test
 def a_packet_that_is_too_large_goes_in_parts():
     kafka = Kafka()
     trace, out = recorded(2), scratch() / "out"
@@ -54,33 +37,6 @@ def a_packet_that_is_too_large_goes_in_parts():
     check(shipped["packets"] < whole, f"packets: {shipped}")
     kafka.collect(out, "--hosts", HOST)
     check_same(only(out), trace)
-
-
-@test
-def a_trace_may_be_shipped_by_two_names():
-    kafka = Kafka()
-    trace, out = small(), scratch() / "out"
-    kafka.ship(trace)
-    check_equal(kafka.ship(trace, "--host", "there")["packets"], 12, "packets")
-    rows = kafka.collect(out)
-    check_equal([row["state"] for row in rows], ["complete"] * 2, "states")
-    check_same(next(out.glob("there/*")), trace)
-
-
-@test
-def what_goes_compressed_arrives_as_it_was():
-    kafka = Kafka()
-    trace, out = recorded(4), scratch() / "out"
-    shipped = kafka.ship(trace, "--compress")
-    check(0 < shipped["sent"] < shipped["bytes"] / 2, f"bytes: {shipped}")
-    (row,) = kafka.collect(out)
-    check_equal(row["state"], "complete", "state")
-    check_same(only(out), trace)
-
-
-@test
-def an_empty_cluster_has_no_traces():
-    check_equal(Kafka().collect(scratch() / "out", status=1), [], "traces")
 
 
 @test
@@ -273,4 +229,5 @@ def tls_needs_brokers_that_the_ca_knows():
 
 
 install()
+claims(Kafka)
 main()

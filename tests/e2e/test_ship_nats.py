@@ -7,30 +7,13 @@ engine's."""
 import os
 import signal
 
-from fleet import (Growing, Server, certificates, check_same, only, permissions, recorded,
-                   small)
+from fleet import (Growing, Server, certificates, check_same, claims, only, permissions,
+                   recorded, small)
 from sonde import install, scratch
 from harness import check, check_equal, main, test
 
 # `SONDE_KILLS=100 SONDE_HANGS=60`: as docs/fleet.md says.
 HANGS = int(os.environ.get("SONDE_HANGS", "7"))
-
-
-@test
-def what_arrives_has_the_bytes_that_were_recorded():
-    server = Server()
-    trace, out = recorded(8), scratch() / "out"
-    shipped = server.ship(trace)
-    check(shipped["packets"] > 10, f"packets: {shipped}")
-    (row,) = server.collect(out)
-    check_equal((row["pieces"], row["missing"], row["damaged"], row["state"]),
-                (shipped["packets"], 0, 0, "complete"), "row")
-    check_same(only(out), trace)
-    again = server.ship(trace)
-    check_equal((again["packets"], again["present"]), (0, shipped["packets"]),
-                "packets, a second time")
-    (row,) = server.collect(out)
-    check_equal(row["state"], "complete", "state")
 
 
 @test
@@ -42,33 +25,6 @@ def a_packet_that_is_too_large_goes_in_parts():
     server.ship(trace)
     server.collect(out)
     check_same(only(out), trace)
-
-
-@test
-def a_trace_may_be_shipped_by_two_names():
-    server = Server()
-    trace, out = small(), scratch() / "out"
-    server.ship(trace)
-    check_equal(server.ship(trace, "--host", "there")["packets"], 12, "packets")
-    rows = server.collect(out)
-    check_equal([row["state"] for row in rows], ["complete"] * 2, "states")
-    check_same(next(out.glob("there/*")), trace)
-
-
-@test
-def what_goes_compressed_arrives_as_it_was():
-    server = Server()
-    trace, out = recorded(4), scratch() / "out"
-    shipped = server.ship(trace, "--compress")
-    check(0 < shipped["sent"] < shipped["bytes"] / 2, f"bytes: {shipped}")
-    (row,) = server.collect(out)
-    check_equal(row["state"], "complete", "state")
-    check_same(only(out), trace)
-
-
-@test
-def an_empty_server_has_no_traces():
-    check_equal(Server().collect(scratch() / "out", status=1), [], "traces")
 
 
 @test
@@ -185,4 +141,5 @@ def a_password_is_asked_for():
 
 
 install()
+claims(Server)
 main()
