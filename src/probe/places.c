@@ -211,7 +211,7 @@ static bool places_is_file(const char *path, const char *file)
 	size_t long_one = path ? strlen(path) : 0;
 	size_t short_one = strlen(file);
 
-	return long_one >= short_one &&
+	return path && long_one >= short_one &&
 	       !strcmp(path + long_one - short_one, file) &&
 	       (long_one == short_one || file[0] == '/' ||
 		path[long_one - short_one - 1] == '/');

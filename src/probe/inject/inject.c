@@ -120,7 +120,7 @@ struct borrowed {
 	uint64_t place; /* for the servant's memory: free addresses */
 	uint64_t token;
 	/* `room` while there is something that may be taken away at once */
-	uint64_t *written;
+	uint64_t *written, own_written;
 	bool stays_awake; /* while it runs to its next stop */
 	pid_t awake;      /* who keeps its CPU from sleeping */
 	struct user_regs_struct saved;
@@ -937,10 +937,10 @@ static int inject_by_ops(struct borrowed *b)
 {
 	const struct sonde_borrow_ops *ops = b->request->borrow;
 	void *ctx = b->request->borrow_ctx;
-	uint64_t written = 0;
 	int rc = ops->get_registers(ctx, &b->saved);
 
-	b->written = &written;
+	b->own_written = 0;
+	b->written = &b->own_written;
 	if (rc == 0)
 		rc = put_birth_by_ops(b);
 	if (rc != 0)

@@ -94,6 +94,7 @@ static int copy_parts(struct module_event *event, const struct sonde_desc *desc,
 		return -ENOMEM;
 	memcpy(event->desc, desc, desc->size);
 	if (nr)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
 		memcpy(event->caps, caps, nr * sizeof(*caps));
 	return 0;
 }
