@@ -3,17 +3,19 @@
  * items.c - what a probe at an address collects: words, values of programs, memory and
  * texts where programs say (abi.h), as GDB's tracepoints in the kernel want it.
  *
- * All of it goes directly into the ring, for its size is known. What can't be read is
- * zeros, and said to be so by a bit.
+ * A payload is written directly into the ring, for its size is known. An item that
+ * can't be read is zeros in it, and its bit is set in the word of unread items.
  *
  * ## Invariants
  *
- *  1. A list is checked once, when its event is made, and doesn't change.
+ *  1. A list of items is checked once, when its event is made, and doesn't change.
  *  2. A payload has as many bytes as sonde_items_make() said, whatever could be read.
- *  3. What reads memory takes a level, as in capture.h: a fault is an event, too.
+ *  3. A hit that reads memory takes a level of its CPU (capture.h): the page fault
+ *     that this may cause can be an event that is recorded, too.
  *
- * Cost: a word about six instructions, if there are not many and nothing else; a program's value about thirty and what the
- * program takes (seeing.c); memory some thirty more, and what copying takes.
+ * Cost: about six instructions for a word, if all items are words and these are few;
+ * about thirty for a program's value, and what the program takes (seeing.c); some
+ * thirty more for memory, and what copying takes.
  */
 #include "kmod/items.h"
 
@@ -27,7 +29,8 @@
 #include "kmod/peek.h"
 #include "kmod/seeing.h"
 
-/* Words that are looked at one by one, without items; more are of items. */
+/* So many words, where no other item is asked for, are in a row of their own, and
+ * recorded without a look at the items. */
 #define PLAIN_MAX 32u
 
 #define NR_WORDS  (sizeof(struct pt_regs) / sizeof(u64))
@@ -38,17 +41,17 @@ struct item {
 	u16 bytes;
 	const struct sonde_program *program;
 	struct bpf_prog *native;
-	/* of WORDS: as abi.h numbers them */
+	/* of an item of words: registers and more, as abi.h numbers them */
 	u8 words[SONDE_KMOD_WORDS_MAX];
 };
 
 struct sonde_items {
 	u32 nr;
-	u32 addresses_at; /* in the payload; 0: they aren't told */
-	u32 unread_at;    /* likewise */
-	bool is_told;     /* both of that is asked for by the event's flags */
-	bool tells_unread;
-	u32 nr_plain; /* words, if there is nothing else; else 0 */
+	/* Where addresses of memory, and the bits of unread items, are in the
+	 * payload, if the event's flags ask for them. */
+	u32 addresses_at, unread_at;
+	bool is_told, tells_unread;
+	u32 nr_plain; /* words in the row, if no other item is there; else 0 */
 	u8 plain[PLAIN_MAX];
 	u64 place;
 	u64 steps;
@@ -133,7 +136,7 @@ static bool leads_to_memory(const struct item *item)
 	       item->kind == SONDE_KMOD_ITEM_TEXT;
 }
 
-/* Where things are in the payload; its size. */
+/* Decides where the parts of the payload are; returns its size. */
 static u32 lay_items_out(struct sonde_items *items, u32 flags)
 {
 	u32 bytes = 0;
@@ -149,8 +152,7 @@ static u32 lay_items_out(struct sonde_items *items, u32 flags)
 	return bytes + (items->tells_unread ? sizeof(u32) : 0);
 }
 
-/* Whether nothing but words is asked for, and the task's address isn't; then they are
- * in one row. */
+/* Makes the row of words, if all items are words, and none is the task's address. */
 static void find_plain(struct sonde_items *items)
 {
 	u32 nr = 0;
@@ -179,7 +181,7 @@ static int make_items(const struct sonde_kmod_event *from,
 	for (u32 i = 0; !rc && i < from->nr_items; i++) {
 		if (copy_from_user(&item, at + i, sizeof(item)))
 			return -EFAULT;
-		items->nr++; /* what it has is freed, whatever comes of it */
+		items->nr++; /* sonde_items_free() frees it, even if it is refused */
 		rc = make_item(items, &items->list[i], &item);
 	}
 	return rc;
@@ -220,7 +222,7 @@ void sonde_items_free(struct sonde_items *items)
 	kvfree(items);
 }
 
-/* With machine code, a page of each. */
+/* At most, of memory: each item's code may take a page. */
 u64 sonde_items_bytes(const struct sonde_kmod_event *from)
 {
 	return from->nr_items * (sizeof(struct item) + PAGE_SIZE +
@@ -252,7 +254,8 @@ static __always_inline void put_item_words(const struct sonde_items *items,
 			  item_word(items, words, item->words[i]), sizeof(u64));
 }
 
-/* Whether it has one. Code takes where the value goes in the second register. */
+/* Whether the program has a value. Machine code is given in the second register where
+ * to put it. */
 static __always_inline bool item_value(const struct item *item,
 				       const u64 *words, u64 *ret_value)
 {
@@ -282,7 +285,7 @@ static notrace bool put_what_it_leads_to(const struct item *item, u64 address,
 					 item->bytes);
 }
 
-/* Whether all of it could be read; else it is zeros. */
+/* Whether all of the item could be read; else it is zeros. */
 static notrace bool put_one(const struct item *item, const u64 *words,
 			    unsigned char *to, u64 *ret_value)
 {
