@@ -117,7 +117,7 @@ static const char *item_error(const struct policy_item *item)
 	return NULL;
 }
 
-/* Of a command that has no options. */
+/* What is wrong with an item of a command that has no options; NULL: nothing. */
 static const char *bare_item_error(enum sonde_fleet_order_what what,
 				   const struct policy_item *item)
 {

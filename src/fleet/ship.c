@@ -632,7 +632,7 @@ static bool ship_has_index(const struct origin *origin, const char *index)
 	return access(path, F_OK) == 0;
 }
 
-/* As it was before it was compressed. */
+/* Opens a stream's bytes as they were before they were compressed. */
 static int ship_open_stream(const struct sonde_stream *stream)
 {
 	int fd;
@@ -699,7 +699,7 @@ static void measure_origin(struct origin *origin,
 	}
 }
 
-/* All streams of a source. */
+/* Ships all streams of a source. */
 static int ship_streams(struct origin *origin, const struct sonde_trace *trace,
 			const struct sonde_source *source)
 {
@@ -828,7 +828,7 @@ static int ship_source(struct sonde_ship *ship, const struct sonde_trace *trace,
 	return err;
 }
 
-/* Those that have been removed. */
+/* Forgets traces whose directories have been removed. */
 static void forget_origins(struct sonde_ship *ship)
 {
 	size_t nr = 0;

@@ -103,10 +103,10 @@ struct sonde_fleet_request {
 	uint64_t flags;
 };
 
-/* Its bytes; 0: they would be more than SONDE_NET_HEAD_MAX - 1. */
+/* Writes the request; how many bytes, or 0: more than SONDE_NET_HEAD_MAX - 1. */
 size_t sonde_fleet_request_put(const struct sonde_fleet_request *request,
 			       char to[SONDE_NET_HEAD_MAX]);
-/* All of them; 0 or -EINVAL. */
+/* Reads a request that is all of the bytes; 0 or -EINVAL. */
 int sonde_fleet_request_parse(const void *bytes, size_t size,
 			      struct sonde_fleet_request *ret_request);
 

@@ -12,7 +12,7 @@
 
 #include "gdb/facade.h"
 
-/* That GDB has open at a time. */
+/* Files that GDB may have open at a time. */
 #define SONDE_GDB_FILES_MAX 8
 
 struct sonde_gdb_facade {

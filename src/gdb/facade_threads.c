@@ -23,7 +23,7 @@
 #include "gdb/registers.h"
 #include "sys/proc.h"
 
-/* Of one answer. */
+/* Threads in one answer. */
 #define THREADS_MAX 256u
 
 enum {
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
 	return (*first > *second) - (*first < *second);
 }
 
-/* Keeps the smallest. */
+/* Adds a thread's number; of too many, the smallest are kept. Returns how many. */
 static size_t keep(pid_t *tids, size_t nr, pid_t tid)
 {
 	if (nr < THREADS_MAX) {

@@ -137,7 +137,8 @@ static int append(struct sonde_gdb_frames *frames,
 	return 0;
 }
 
-/* As GDB's buffer would take it. */
+/* Adds a frame as GDB's buffer would: a circular one drops the oldest frames for
+ * it, another is full. */
 static int add_frame(struct sonde_gdb_frames *frames,
 		     const struct sonde_gdb_frame_place *place)
 {

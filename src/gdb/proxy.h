@@ -34,7 +34,7 @@ extern const struct sonde_gdb_target_ops sonde_gdb_proxy_ops;
 int sonde_gdb_proxy_new(const struct sonde_gdb_upstream_config *config,
 			char *error, size_t error_size,
 			struct sonde_gdb_proxy **ret_proxy);
-/* Whose target it is; borrowed. */
+/* The server whose target the proxy is; borrowed. */
 void sonde_gdb_proxy_serve(struct sonde_gdb_proxy *proxy,
 			   struct sonde_gdb_server *server);
 

@@ -85,7 +85,7 @@ _Static_assert(67 * 8 == THEIR_ORIG_RAX_AT, "orig_rax");
 
 /* ---- gdbserver's ---- */
 
-/* Of the thread that Hg has selected. */
+/* Reads the registers of the thread that Hg has selected. */
 static int get_theirs(struct sonde_gdb_proxy *proxy, uint8_t bytes[THEIR_BYTES])
 {
 	struct sonde_gdb_reply *reply = &proxy->scratch;
@@ -227,7 +227,7 @@ static void set_told(struct told *told, const uint8_t theirs[THEIR_BYTES])
 		   ~(uint64_t)(STACK_ALIGN - 1);
 }
 
-/* As the thread calls the agent. */
+/* Sets the registers with which the thread calls the agent's function. */
 static void proxy_registers_set_call(uint8_t theirs[THEIR_BYTES],
 				     const struct told *told, uint64_t function)
 {
@@ -241,7 +241,8 @@ static void proxy_registers_set_call(uint8_t theirs[THEIR_BYTES],
 	set_rip(theirs, function);
 }
 
-/* To the int3 at its end. A signal that comes is delivered at once. */
+/* Lets the call run to the int3 at its end. A signal that comes is delivered at
+ * once. */
 static int run_call(struct sonde_gdb_proxy *proxy, const char *thread)
 {
 	const char *at = proxy->scratch.bytes + 1;

@@ -92,7 +92,7 @@ sonde_gdb_answer sonde_gdb_answer_add;
 /* QTStart of a client that adds. */
 void sonde_gdb_start_adding(struct sonde_gdb_server *server,
 			    struct sonde_gdb_reply *reply);
-/* It went away. */
+/* A client that adds went away. */
 void sonde_gdb_end_adding(struct sonde_gdb_server *server);
 
 /* trace.c */

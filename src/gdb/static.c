@@ -18,9 +18,9 @@
 #include "gdb/server_parts.h"
 #include "sys/kmodules.h"
 
-/* Of one answer; what is left comes with the next. */
+/* Bytes of one answer; markers that are left come with the next. */
 #define ANSWER_BYTES (SONDE_GDB_PACKET_MAX / 2)
-/* Of what is shown beside a marker. */
+/* Bytes of the text that is shown beside a marker. */
 #define EXTRA_BYTES 1024u
 
 static void drop_markers(struct sonde_gdb_server *server)

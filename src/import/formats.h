@@ -48,7 +48,7 @@ int sonde_import_formats_take_ftrace(struct sonde_import_bytes *bytes,
 				     struct sonde_import_formats *formats);
 int sonde_import_formats_take_systems(struct sonde_import_bytes *bytes,
 				      struct sonde_import_formats *formats);
-/* All three, one behind the other. */
+/* Takes all three parts, one behind the other. */
 int sonde_import_formats_open(struct sonde_import_bytes *bytes,
 			      struct sonde_import_formats *formats);
 

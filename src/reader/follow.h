@@ -59,7 +59,7 @@ int sonde_follow_look(struct sonde_follow *follow,
  * it will be in the next part again. */
 int sonde_follow_pass(struct sonde_follow *follow, struct sonde_trace *trace);
 
-/* Of all parts that were passed. */
+/* What was lost in all parts that were passed. */
 struct sonde_follow_losses {
 	uint64_t events;  /* that the tracer says it discarded */
 	uint64_t packets; /* gaps in the numbers of packets */

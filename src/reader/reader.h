@@ -223,7 +223,7 @@ static inline void sonde_stream_widen(const struct sonde_stream *stream,
 		*end_ns = stream->end_ns;
 }
 
-/* The same, to all streams of a source. */
+/* The same, to the span of all streams of a source. */
 void sonde_source_widen(const struct sonde_source *source, int64_t *begin_ns,
 			int64_t *end_ns);
 

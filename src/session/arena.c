@@ -240,7 +240,7 @@ static void place_rings(struct sonde_arena_view *view, uint32_t i)
 		view->rings_bytes += sonde_stacks_bytes(view->stacks_depth);
 }
 
-/* As the slot has it. */
+/* Where the stacks are in the file, as the slot has it; 0: there are none. */
 static uint64_t stacks_off(const struct sonde_arena_view *view)
 {
 	return view->stacks_depth ? view->rings_file_off + view->stacks_at : 0;

@@ -66,7 +66,7 @@ struct sonde_census {
 	uint8_t chunk[CHUNK_BYTES];
 };
 
-/* All of it or nothing: 0 or -errno. */
+/* Reads all of the bytes: 0; or -errno. */
 static int read_at(int fd, uint64_t offset, void *to, size_t size)
 {
 	ssize_t n = pread(fd, to, size, (off_t)offset);

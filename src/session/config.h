@@ -89,7 +89,7 @@ struct sonde_session_trigger {
 	const char *hosts;   /* SONDE_DO_ASK: globs, commas between; borrowed */
 };
 
-/* As it is said after --do. */
+/* The action's word, as it stands after --do. */
 const char *sonde_session_action_name(enum sonde_trigger_action action);
 
 struct sonde_board;

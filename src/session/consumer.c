@@ -196,7 +196,7 @@ static struct consumer_goal *goal_of(struct sonde_consumer *consumer,
 	return stream->is_behind ? consumer->other : consumer->goal;
 }
 
-/* Those that are known from the start. */
+/* Adds the stream class, and the events that the source knows from the start. */
 static int add_class(struct sonde_consumer *consumer,
 		     const struct sonde_output *output, const char *comment)
 {

@@ -767,7 +767,7 @@ void sonde_session_kernel_saw_process(struct sonde_session_kernel *kernel,
 		dump_alone(kernel, pid);
 }
 
-/* Of a session that is no more. */
+/* Closes a source of stacks whose session is no more. */
 static void close_teller(struct kernel_teller *teller)
 {
 	if (teller->source)

@@ -117,7 +117,7 @@ static void remove_surplus(struct sonde_recorder *r)
 		;
 }
 
-/* Those that have been packed since. */
+/* Counts chunks that were packed since the last call by what they have now. */
 static void measure_packed(struct sonde_recorder *r)
 {
 	struct sonde_recorder_chunks *chunks = r->chunks;

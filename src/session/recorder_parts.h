@@ -343,7 +343,7 @@ bool sonde_recorder_listens(const struct sonde_recorder *r,
 void sonde_recorder_disarm(struct sonde_recorder *r,
 			   struct sonde_recorder_program *program);
 
-/* As notes at the session's end. */
+/* Adds a note for each trigger at the session's end. */
 void sonde_recorder_tell_triggers(struct sonde_recorder *r);
 
 /* ---- recorder_asks.c ---- */
@@ -430,7 +430,7 @@ int sonde_recorder_open_traces(const struct sonde_recorder *r,
 			       struct sonde_session *session, int dir,
 			       const char *name);
 
-/* As sonde_session_said_take(). */
+/* Takes a line that a program said: as sonde_session_said_take(). */
 int sonde_recorder_take_mark(struct sonde_recorder *r, pid_t pid,
 			     const char *line);
 

@@ -328,7 +328,7 @@ static void sentry_read(struct walk *walk, uint32_t i)
 			   (int)sonde_arena_source_pid(sentry->source));
 }
 
-/* Who is to be told of spans. */
+/* Which caller is to be told of spans that are settled. */
 struct settling {
 	const struct sonde_sentry *sentry;
 	void (*seen)(void *ctx, uint32_t wish,

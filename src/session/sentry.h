@@ -38,7 +38,7 @@ struct sonde_sentry_wish {
 	uint64_t limit;            /* of the records' clock */
 };
 
-/* All is borrowed. */
+/* What a sentry waits for; its pointers are borrowed. */
 struct sonde_sentry_config {
 	const struct sonde_sentry_wish *wishes;
 	uint32_t nr_wishes;

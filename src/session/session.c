@@ -327,7 +327,7 @@ static bool session_turns(const struct sonde_session *session,
 		 sonde_consumer_source(place->consumer)->ops->take));
 }
 
-/* All of them, or none. */
+/* Joins what all sources that turn have recorded so far, or that of none. */
 static int session_join(struct sonde_session *session)
 {
 	size_t nr = 0;

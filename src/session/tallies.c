@@ -13,7 +13,7 @@
 
 #include "base/port.h"
 
-/* As in a cell. */
+/* Words of a cell (ring/layout.h). */
 #define WORDS_MAX (SONDE_TALLY_CELL_VALUES / sizeof(uint64_t))
 
 struct tallied {

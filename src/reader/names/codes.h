@@ -35,7 +35,7 @@ void sonde_names_codes_fini(struct sonde_names_codes *codes);
 /* 0 or -ENOMEM; nothing is added of what makes no sense. */
 int sonde_names_codes_add(struct sonde_names_codes *codes,
 			  const struct sonde_names_code_entry *entry);
-/* Once all are there. */
+/* To be called once all entries are there, before the first question. */
 void sonde_names_codes_sort(struct sonde_names_codes *codes);
 
 /* NULL: no code is known to have been there. */

@@ -64,7 +64,7 @@ static bool dwarf_add_range(struct ranges *ranges, const struct range *range)
 	return true;
 }
 
-/* All of what the entry says it has. */
+/* Adds all ranges of addresses that a DIE says it has. */
 static void dwarf_add_ranges(struct ranges *ranges, Dwarf_Die *die,
 			     size_t owner)
 {

@@ -384,8 +384,7 @@ static int code_take_stack(struct sonde_names *names,
 		event);
 }
 
-/* Code of one name is often compiled more than once. */
-/* Of a program's image, or of a process that was sampled. */
+/* Whose code it is: a program's image, or a process that was sampled. */
 static uint64_t compiled_image(const struct sonde_event *event)
 {
 	const struct sonde_source *source = event->stream->source;
@@ -839,7 +838,7 @@ static void kernel_fill(struct sonde_names *names,
 	name->text = keep(names, text);
 }
 
-/* Of an address that no program has. */
+/* The name of an address that is in no program, but in the kernel. */
 static const struct sonde_name *kernel_name(struct sonde_names *names,
 					    uint64_t image, uint64_t address)
 {

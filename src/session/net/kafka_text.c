@@ -68,7 +68,7 @@ const char *sonde_kafka_take_url(const char *url,
 
 /* ---- topics ---- */
 
-/* All but the end. */
+/* A topic up to the host's name; the caller adds what follows it. */
 static struct sonde_text begin_topic(const char *prefix, const char *host,
 				     char topic[SONDE_KAFKA_TOPIC])
 {

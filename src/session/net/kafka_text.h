@@ -40,7 +40,7 @@ bool sonde_kafka_take_topic(const char *prefix, const char *topic,
 			    char host[SONDE_NET_NAME_MAX + 1],
 			    uint8_t trace[16]);
 
-/* The same of heartbeats. */
+/* The topic of a ship's heartbeats, likewise. */
 bool sonde_kafka_put_beat_topic(const char *prefix, const char *host,
 				uint64_t ship, char topic[SONDE_KAFKA_TOPIC]);
 bool sonde_kafka_take_beat_topic(const char *prefix, const char *topic,

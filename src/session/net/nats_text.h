@@ -14,10 +14,10 @@
 
 #include "session/net/message.h"
 
-/* All logs are in this stream. */
+/* The stream of NATS that all logs are in. */
 #define SONDE_NATS_STREAM "SONDE"
-/* The last heartbeat of each ship is in this one; its name is in no subject of
- * the other. */
+/* The stream that the last heartbeat of each ship is in; no subject of the other
+ * begins with its name. */
 #define SONDE_NATS_HOSTS "SONDE_HOSTS"
 /* Begins the subjects of what hosts answer, and of what is said to all of them. */
 #define SONDE_NATS_ANSWERS "sonde-answers"
