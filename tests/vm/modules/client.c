@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 void die(const char *format, ...)
@@ -54,6 +55,85 @@ void bind_to(uint32_t cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	(void)must(sched_setaffinity(0, sizeof(set), &set), "affinity");
+}
+
+/* ---- tests whose functions are claims ---- */
+
+static char failure[400];
+
+void fail(const char *format, ...)
+{
+	va_list args;
+
+	if (has_failed())
+		return;
+	va_start(args, format);
+	(void)vsnprintf(failure, sizeof(failure), format, args); /* or cut */
+	va_end(args);
+}
+
+bool has_failed(void)
+{
+	return failure[0] != '\0';
+}
+
+static bool is_wanted(const char *name, char *const *words)
+{
+	if (!words || !*words)
+		return true;
+	for (; *words; words++)
+		if (strstr(name, *words))
+			return true;
+	return false;
+}
+
+static bool passes(const struct test *test, void (*after)(void))
+{
+	failure[0] = '\0';
+	errno = 0;
+	test->run();
+	if (after)
+		after();
+	if (has_failed())
+		printf("FAIL %s: %s\n", test->name, failure);
+	else
+		printf("ok %s\n", test->name);
+	return !has_failed();
+}
+
+static bool passes_apart(const struct test *test, void (*after)(void))
+{
+	pid_t pid = must(fork(), "fork");
+	int status;
+
+	if (pid == 0)
+		_exit(!passes(test, after));
+	if (waitpid(pid, &status, 0) != pid)
+		die("wait");
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
+		printf("FAIL %s: ended with status %#x\n", test->name,
+		       (unsigned int)status);
+	return status == 0;
+}
+
+int tests_run(const struct tests *tests)
+{
+	uint32_t passed = 0, failed = 0;
+
+	(void)setvbuf(stdout, NULL, _IOLBF, 0); /* a guest may stop */
+	for (size_t i = 0; i < tests->nr; i++) {
+		const struct test *test = &tests->all[i];
+
+		if (!is_wanted(test->name, tests->words))
+			continue;
+		if (tests->apart ? passes_apart(test, tests->after) :
+				   passes(test, tests->after))
+			passed++;
+		else
+			failed++;
+	}
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed != 0;
 }
 
 /* ---- one session, one channel ---- */

@@ -10,10 +10,12 @@
 #ifndef CLIENT_H
 #define CLIENT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/port.h"
 #include "kmod/abi.h"
 #include "sonde_test.h"
 
@@ -23,6 +25,58 @@
 
 __attribute__((format(printf, 1, 2), noreturn)) void die(const char *format,
 							 ...);
+
+/* ---- tests whose functions are claims ---- */
+
+struct test {
+	const char *name;
+	void (*run)(void);
+};
+
+#define TEST(name)          \
+	{                   \
+#name, name \
+	}
+
+/* Why the test at hand has failed: the first of the reasons. */
+__attribute__((format(printf, 1, 2))) void fail(const char *format, ...);
+bool has_failed(void);
+
+/* Goes on, for there may be something to put away. */
+#define CLAIM(condition)                                                     \
+	do {                                                                 \
+		if (!(condition))                                            \
+			fail("line %d: %s (errno %d)", __LINE__, #condition, \
+			     errno);                                         \
+	} while (0)
+
+/* Returns if it, or one before, doesn't hold: what follows would make no sense. */
+#define REQUIRE(condition)        \
+	do {                      \
+		CLAIM(condition); \
+		if (has_failed()) \
+			return;   \
+	} while (0)
+
+#define FAILS(call, error) CLAIM((call) == -1 && errno == (error))
+
+struct tests {
+	const struct test *all;
+	size_t nr;
+	/* Those with one of them in their names only. NULL, or none: all. */
+	char *const *words;
+	/* What must be so after each, unless it is NULL. */
+	void (*after)(void);
+	/* Each in a process of its own: one that dies is a failed test. */
+	bool apart;
+};
+
+/* Prints `ok NAME` or `FAIL NAME: why` for each, and `N passed, M failed`; the status to
+ * end with: 1 if one failed. */
+int tests_run(const struct tests *tests);
+#define RUN(table, ...)                  \
+	tests_run(&(const struct tests){ \
+		.all = (table), .nr = SONDE_ARRAY_SIZE(table), __VA_ARGS__ })
 
 /* ---- one session, one channel ---- */
 

@@ -32,18 +32,6 @@
 #define CALL_A 0u
 #define CALL_B 1u
 
-static const char *why;
-static char reason[300];
-
-#define CLAIM(condition)                          \
-	do {                                      \
-		if (!(condition)) {               \
-			if (!why)                 \
-				why = #condition; \
-			return;                   \
-		}                                 \
-	} while (0)
-
 static int device; /* of sonde_test.ko */
 static bool has_native;
 
@@ -265,13 +253,10 @@ static int64_t try_program(const struct client *client,
 	(void)close(fd); /* nothing was written */
 	if (counts.recorded == expected[1] && counts.filtered == expected[0])
 		return counts.judged;
-	(void)snprintf(reason, sizeof(reason),
-		       "%s: %llu recorded and %llu filtered, not %llu and %llu",
-		       place->name, (unsigned long long)counts.recorded,
-		       (unsigned long long)counts.filtered,
-		       (unsigned long long)expected[1],
-		       (unsigned long long)expected[0]);
-	why = reason;
+	fail("%s: %llu recorded and %llu filtered, not %llu and %llu",
+	     place->name, (unsigned long long)counts.recorded,
+	     (unsigned long long)counts.filtered,
+	     (unsigned long long)expected[1], (unsigned long long)expected[0]);
 	return -EIO;
 }
 
@@ -289,16 +274,14 @@ static uint32_t try_place(const struct place *place, uint32_t rounds,
 	begin(&client, true);
 	if (keeps)
 		kept = add(&keeper, place, NULL);
-	for (uint32_t i = 0; i < rounds && !why; i++) {
+	for (uint32_t i = 0; i < rounds && !has_failed(); i++) {
 		union made made;
 		int64_t judged;
 
 		make_program(&made, bytes, seed);
 		judged = try_program(&client, place, &made, seed);
-		if (judged < 0 && !why) {
-			(void)snprintf(reason, sizeof(reason), "%s: %s",
-				       place->name, strerror((int)-judged));
-			why = reason;
+		if (judged < 0 && !has_failed()) {
+			fail("%s: %s", place->name, strerror((int)-judged));
 		}
 		nr += judged == place->judged;
 	}
@@ -316,14 +299,11 @@ static void each_condition_is_what_the_evaluator_says(void)
 	for (size_t i = 0; i < PLACES; i++) {
 		uint32_t nr = try_place(&places[i], ROUNDS, true, &seed);
 
-		if (!why && has_native && nr < ROUNDS / 2) {
-			(void)snprintf(
-				reason, sizeof(reason),
-				"%s: %u of %u were judged as they should",
-				places[i].name, nr, ROUNDS);
-			why = reason;
+		if (!has_failed() && has_native && nr < ROUNDS / 2) {
+			fail("%s: %u of %u were judged as they should",
+			     places[i].name, nr, ROUNDS);
 		}
-		if (why)
+		if (has_failed())
 			return;
 	}
 }
@@ -369,8 +349,8 @@ static void so_it_is_where_there_is_one_event_only(void)
 	counts = counts_of(fd);
 	(void)close(fd);
 	client_close(&client);
-	CLAIM(counts.recorded == 2 && counts.filtered == 1);
-	CLAIM(!has_native || counts.judged == places[0].judged);
+	REQUIRE(counts.recorded == 2 && counts.filtered == 1);
+	REQUIRE(!has_native || counts.judged == places[0].judged);
 }
 
 static void who_is_out_of_scope_is_not_counted(void)
@@ -399,7 +379,7 @@ static void who_is_out_of_scope_is_not_counted(void)
 	(void)close(client.channel);
 	(void)close(client.session);
 	(void)close(client.device);
-	CLAIM(counts.recorded == 0 && counts.filtered == 0);
+	REQUIRE(counts.recorded == 0 && counts.filtered == 0);
 }
 
 static void set_jit(const char *value)
@@ -439,20 +419,12 @@ static void without_machine_code_conditions_are_evaluated(void)
 	place.judged = SONDE_KMOD_JUDGED_EARLY;
 	nr = try_place(&place, 50, true, &seed);
 	set_jit("1");
-	CLAIM(is_told);
-	CLAIM(nr > 25);
-	CLAIM(features() & SONDE_KMOD_HAS_NATIVE);
+	REQUIRE(is_told);
+	REQUIRE(nr > 25);
+	REQUIRE(features() & SONDE_KMOD_HAS_NATIVE);
 }
 
-#define TEST(name)          \
-	{                   \
-#name, name \
-	}
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
+static const struct test tests[] = {
 	TEST(each_condition_is_what_the_evaluator_says),
 	TEST(so_it_is_where_there_is_one_event_only),
 	TEST(who_is_out_of_scope_is_not_counted),
@@ -461,24 +433,9 @@ static const struct {
 
 int main(void)
 {
-	uint32_t passed = 0;
-	uint32_t failed = 0;
-
-	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	device = test_open();
 	bind_to(0);
 	has_native = features() & SONDE_KMOD_HAS_NATIVE;
 	printf("machine code: %s\n", has_native ? "yes" : "no");
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		why = NULL;
-		tests[i].run();
-		if (why)
-			printf("FAIL %s: not so: %s\n", tests[i].name, why);
-		else
-			printf("ok %s\n", tests[i].name);
-		passed += !why;
-		failed += why != NULL;
-	}
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed != 0;
+	return RUN(tests);
 }

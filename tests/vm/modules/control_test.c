@@ -13,13 +13,14 @@
  *
  * Each claim has a session of its own, which must be gone when it returns.
  */
+#include "client.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +35,6 @@
 #include <unistd.h>
 
 #include "expr/program.h"
-#include "kmod/abi.h"
 
 #define SUBBUF 4096u
 #define NR     4u
@@ -43,31 +43,8 @@
 #define CPUS   2u
 #define NOBODY 65534
 
-static const char *failure;
-static char failure_text[200];
 static int device_fd;
 static long group = -1;
-
-__attribute__((format(printf, 2, 3))) static void claim(bool holds,
-							const char *format, ...)
-{
-	va_list args;
-
-	if (holds || failure)
-		return;
-	va_start(args, format);
-	(void)vsnprintf(failure_text, sizeof(failure_text), format, args);
-	va_end(args);
-	failure = failure_text;
-}
-
-#define CLAIM(condition)                                                   \
-	claim((condition), "line %d: %s (errno %d)", __LINE__, #condition, \
-	      errno)
-#define FAILS(call, error)                                                     \
-	claim((call) == -1 && errno == (error),                                \
-	      "line %d: %s fails with " #error " (errno %d)", __LINE__, #call, \
-	      errno)
 
 /* ---- the calls ---- */
 
@@ -252,7 +229,7 @@ static uint32_t read_all(const struct rig *rig, uint32_t cpu)
 	struct sonde_kmod_chunk chunk;
 	uint32_t own = 0;
 
-	while (!failure && get(rig->stream[cpu], &chunk) == 1) {
+	while (!has_failed() && get(rig->stream[cpu], &chunk) == 1) {
 		own += own_records(rig->memory[cpu], &chunk);
 		CLAIM(!put(rig->stream[cpu], &chunk));
 	}
@@ -433,7 +410,7 @@ static void children_hold_what_they_inherit(void)
 
 		start(&rig);
 		rig_drop(&rig);
-		_exit(fine && !failure ? 0 : 1);
+		_exit(fine && !has_failed() ? 0 : 1);
 	}
 	(void)munmap((void *)rig.memory[0], SPAN);
 	(void)munmap((void *)rig.memory[1], SPAN);
@@ -585,9 +562,8 @@ static void bad_event(int channel, struct sonde_kmod_event event, int line)
 {
 	int rc = ioctl(channel, SONDE_KMOD_EVENT, &event);
 
-	claim(rc == -1 &&
-		      (errno == EINVAL || errno == EFAULT || errno == ENOENT),
-	      "line %d: %d, errno %d", line, rc, errno);
+	if (rc != -1 || (errno != EINVAL && errno != EFAULT && errno != ENOENT))
+		fail("line %d: %d, errno %d", line, rc, errno);
 }
 
 #define BAD(...)                                                  \
@@ -750,7 +726,7 @@ static void events_are_bounded(void)
 	struct rig rig = rig_make(0);
 	uint32_t i;
 
-	for (i = 1; i < SONDE_KMOD_EVENTS_MAX && !failure; i++)
+	for (i = 1; i < SONDE_KMOD_EVENTS_MAX && !has_failed(); i++)
 		CLAIM(event_fd(rig.channel, SONDE_KMOD_DISABLED) == 0);
 	FAILS(event_fd(rig.channel, SONDE_KMOD_DISABLED), ENOSPC);
 	rig_drop(&rig);
@@ -1075,9 +1051,7 @@ static void readers_share_what_there_is(void)
 	for (i = 0; i < 3; i++)
 		CLAIM(!pthread_join(threads[i], NULL));
 	counts = counts_of(readers.rig.stream[1]);
-	claim(readers.events == counts.delivered, "read %llu, delivered %llu",
-	      (unsigned long long)readers.events,
-	      (unsigned long long)counts.delivered);
+	CLAIM(readers.events == counts.delivered);
 	CLAIM(counts.delivered + lost(&counts) >= nr);
 	rig_drop(&readers.rig);
 }
@@ -1178,15 +1152,7 @@ static void cpus_that_come_later_have_rings(void)
 
 /* ---- all of them ---- */
 
-#define TEST(name)          \
-	{                   \
-#name, name \
-	}
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
+static const struct test tests[] = {
 	TEST(device_is_its_groups_and_roots),
 	TEST(device_is_closed_to_others_whatever_its_mode),
 	TEST(info_tells_what_there_is),
@@ -1226,33 +1192,18 @@ static const struct {
 	TEST(cpus_that_come_later_have_rings),
 };
 
+static void no_session_is_left(void)
+{
+	CLAIM(nr_sessions() == 0);
+}
+
 int main(int argc, char **argv)
 {
-	unsigned int passed = 0, failed = 0;
-	size_t i;
-
 	if (argc > 1 && strcmp(argv[1], "-"))
 		group = strtol(argv[1], NULL, 10);
 	device_fd = open(SONDE_KMOD_DEVICE, O_RDWR | O_CLOEXEC);
-	if (device_fd < 0) {
-		perror(SONDE_KMOD_DEVICE);
-		return 2;
-	}
-	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (argc > 2 && !strstr(tests[i].name, argv[2]))
-			continue;
-		failure = NULL;
-		errno = 0;
-		tests[i].run();
-		CLAIM(nr_sessions() == 0);
-		if (failure)
-			printf("FAIL %s: %s\n", tests[i].name, failure);
-		else
-			printf("ok %s\n", tests[i].name);
-		(void)fflush(stdout); /* a guest may stop */
-		failed += failure != NULL;
-		passed += failure == NULL;
-	}
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed ? 1 : 0;
+	if (device_fd < 0)
+		die(SONDE_KMOD_DEVICE);
+	return RUN(tests, .words = argc > 2 ? argv + 2 : NULL,
+		   .after = no_session_is_left);
 }

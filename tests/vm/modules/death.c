@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,20 +27,6 @@
 #define NR_SUBBUFS       4u
 #define IN_SUBBUF        (SUBBUF / 22) /* ticks, at most */
 #define LATER            100000u
-
-static char complaint[400];
-
-__attribute__((format(printf, 1, 2))) static void complain(const char *format,
-							   ...)
-{
-	va_list args;
-
-	if (complaint[0])
-		return;
-	va_start(args, format);
-	(void)vsnprintf(complaint, sizeof(complaint), format, args);
-	va_end(args);
-}
 
 static struct client client;
 static struct reading reading;
@@ -161,28 +146,28 @@ static void check(uint64_t most_lost)
 	lost = counts.lost_full + counts.lost_size + counts.lost_busy +
 	       counts.lost_damaged + counts.damaged;
 	if (reading.bad)
-		complain("%s (%" PRIu64 " more)", reading.why, reading.bad - 1);
+		fail("%s (%" PRIu64 " more)", reading.why, reading.bad - 1);
 	if (reading_events(&reading) != counts.delivered)
-		complain("read %" PRIu64 ", delivered %llu",
-			 reading_events(&reading),
-			 (unsigned long long)counts.delivered);
+		fail("read %" PRIu64 ", delivered %llu",
+		     reading_events(&reading),
+		     (unsigned long long)counts.delivered);
 	if (made.emitted[0] != counts.delivered + counts.overwritten + lost)
-		complain("made %llu, read %llu, overwritten %llu, lost %" PRIu64
-			 " (%llu in %llu)",
-			 (unsigned long long)made.emitted[0],
-			 (unsigned long long)counts.delivered,
-			 (unsigned long long)counts.overwritten, lost,
-			 (unsigned long long)counts.lost_damaged,
-			 (unsigned long long)counts.damaged);
+		fail("made %llu, read %llu, overwritten %llu, lost %" PRIu64
+		     " (%llu in %llu)",
+		     (unsigned long long)made.emitted[0],
+		     (unsigned long long)counts.delivered,
+		     (unsigned long long)counts.overwritten, lost,
+		     (unsigned long long)counts.lost_damaged,
+		     (unsigned long long)counts.damaged);
 	if (lost > most_lost)
-		complain("lost %" PRIu64 ": %llu full, %llu busy, %llu in %llu",
-			 lost, (unsigned long long)counts.lost_full,
-			 (unsigned long long)counts.lost_busy,
-			 (unsigned long long)counts.lost_damaged,
-			 (unsigned long long)counts.damaged);
+		fail("lost %" PRIu64 ": %llu full, %llu busy, %llu in %llu",
+		     lost, (unsigned long long)counts.lost_full,
+		     (unsigned long long)counts.lost_busy,
+		     (unsigned long long)counts.lost_damaged,
+		     (unsigned long long)counts.damaged);
 	if (counts.damaged != 1)
-		complain("%llu sub-buffers are damaged",
-			 (unsigned long long)counts.damaged);
+		fail("%llu sub-buffers are damaged",
+		     (unsigned long long)counts.damaged);
 	printf("     made %llu, read %llu, overwritten %llu, lost %llu beside "
 	       "%llu that died, %llu busy, %llu full\n",
 	       (unsigned long long)made.emitted[0],
@@ -233,8 +218,8 @@ static void what_was_read_before_a_death_is_ended(void)
 	(void)client_read(&client, &reading);
 	one_dies();
 	if (reading_events(&reading) != 20)
-		complain("%" PRIu64 " events before the death",
-			 reading_events(&reading));
+		fail("%" PRIu64 " events before the death",
+		     reading_events(&reading));
 	ticks(2 * IN_SUBBUF, SONDE_TEST_NO_IRQS);
 	(void)client_read(&client, &reading);
 	client_stop(&client);
@@ -256,7 +241,7 @@ static void what_is_whole_is_read_when_all_has_stopped(void)
 	(void)client_read(&client, &reading);
 	whole = reading_events(&reading);
 	if (whole < IN_SUBBUF)
-		complain("only %" PRIu64 " events were read", whole);
+		fail("only %" PRIu64 " events were read", whole);
 	check(IN_SUBBUF);
 	end();
 }
@@ -287,12 +272,12 @@ static void a_ring_that_is_overwritten_goes_on(void)
 	(void)client_read(&client, &reading);
 	client_counts(&client, 0, &counts);
 	if (counts.lost_busy || counts.lost_full)
-		complain("%llu busy, %llu full",
-			 (unsigned long long)counts.lost_busy,
-			 (unsigned long long)counts.lost_full);
+		fail("%llu busy, %llu full",
+		     (unsigned long long)counts.lost_busy,
+		     (unsigned long long)counts.lost_full);
 	if (reading_events(&reading) < 2 * IN_SUBBUF)
-		complain("only %" PRIu64 " events were read",
-			 reading_events(&reading));
+		fail("only %" PRIu64 " events were read",
+		     reading_events(&reading));
 	check(IN_SUBBUF);
 	end();
 }
@@ -323,8 +308,8 @@ static void what_is_whole_is_taken_when_all_has_stopped(void)
 	client_flush(&client, 0);
 	(void)client_read(&client, &reading);
 	if (reading_events(&reading) < IN_SUBBUF)
-		complain("only %" PRIu64 " events were read",
-			 reading_events(&reading));
+		fail("only %" PRIu64 " events were read",
+		     reading_events(&reading));
 	check(IN_SUBBUF);
 	end();
 }
@@ -340,29 +325,14 @@ static void deaths_leave_room_for_captures(void)
 	client_stop(&client);
 	(void)client_read(&client, &reading);
 	if (reading.bad)
-		complain("%s (%" PRIu64 " more)", reading.why, reading.bad - 1);
+		fail("%s (%" PRIu64 " more)", reading.why, reading.bad - 1);
 	if (reading_events(&reading) != made)
-		complain("read %" PRIu64 " events of %" PRIu64,
-			 reading_events(&reading), made);
+		fail("read %" PRIu64 " events of %" PRIu64,
+		     reading_events(&reading), made);
 	end();
 }
 
 /* ---- the run ---- */
-
-struct test {
-	const char *name;
-	void (*run)(void);
-	bool is_alone; /* it asks that who is alone knows it */
-};
-
-#define TEST(name)                 \
-	{                          \
-#name, name, false \
-	}
-#define TEST_ALONE(name)          \
-	{                         \
-#name, name, true \
-	}
 
 /* Kernels that can't be preempted don't count what keeps them from it. */
 static bool is_counted(void)
@@ -373,56 +343,28 @@ static bool is_counted(void)
 }
 
 static const struct test tests[] = {
-	TEST_ALONE(later_events_are_read_all),
 	TEST(later_events_of_who_is_never_alone_are_read_all),
-	TEST_ALONE(what_was_read_before_a_death_is_ended),
 	TEST(what_is_whole_is_read_when_all_has_stopped),
 	TEST(a_death_in_the_last_subbuf_costs_no_other),
-	TEST_ALONE(a_ring_that_is_overwritten_goes_on),
 	TEST(it_goes_on_when_tasks_have_changed),
 	TEST(what_is_whole_is_taken_when_all_has_stopped),
 	TEST(deaths_leave_room_for_captures),
 };
 
-/* In a process of its own: one that dies is a failed test. */
-static bool test_passes(const struct test *test)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		die("fork");
-	if (pid == 0) {
-		test->run();
-		if (complaint[0])
-			printf("FAIL %s: %s\n", test->name, complaint);
-		else
-			printf("ok   %s\n", test->name);
-		(void)fflush(stdout);
-		_exit(complaint[0] ? 1 : 0);
-	}
-	if (waitpid(pid, &status, 0) != pid)
-		die("wait");
-	if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
-		printf("FAIL %s: ended with status %#x\n", test->name,
-		       (unsigned int)status);
-	(void)fflush(stdout);
-	return status == 0;
-}
+/* They ask that who is alone knows it. */
+static const struct test alone[] = {
+	TEST(later_events_are_read_all),
+	TEST(what_was_read_before_a_death_is_ended),
+	TEST(a_ring_that_is_overwritten_goes_on),
+};
 
 int main(void)
 {
-	uint32_t passed = 0, failed = 0;
+	int status = RUN(tests, .apart = true);
 
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (tests[i].is_alone && !is_counted())
-			printf("skip %s: this kernel doesn't count preemption\n",
-			       tests[i].name);
-		else if (test_passes(&tests[i]))
-			passed++;
-		else
-			failed++;
-	}
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed ? 1 : 0;
+	if (is_counted())
+		return RUN(alone, .apart = true) | status;
+	printf("skip %zu more: this kernel doesn't count preemption\n",
+	       SONDE_ARRAY_SIZE(alone));
+	return status;
 }

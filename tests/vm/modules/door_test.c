@@ -8,10 +8,11 @@
  * As root, where nobody else uses the module; PART: only claims whose name has it.
  * Each function's name is a claim. CPU 0 only, so it runs where there is no other.
  */
+#include "client.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,37 +23,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kmod/abi.h"
-
 #define SUBBUF 4096u
 #define NR     4u
 #define SPAN   ((size_t)(NR + 1) * SUBBUF)
 #define ID     9
 
-static const char *failure;
-static char failure_text[200];
 static int device_fd;
-
-__attribute__((format(printf, 2, 3))) static void claim(bool holds,
-							const char *format, ...)
-{
-	va_list args;
-
-	if (holds || failure)
-		return;
-	va_start(args, format);
-	(void)vsnprintf(failure_text, sizeof(failure_text), format, args);
-	va_end(args);
-	failure = failure_text;
-}
-
-#define CLAIM(condition)                                                   \
-	claim((condition), "line %d: %s (errno %d)", __LINE__, #condition, \
-	      errno)
-#define FAILS(call, error)                                                     \
-	claim((call) == -1 && errno == (error),                                \
-	      "line %d: %s fails with " #error " (errno %d)", __LINE__, #call, \
-	      errno)
 
 /* ---- a session with a door ---- */
 
@@ -146,7 +122,7 @@ static char *take_lines(const unsigned char *at, const unsigned char *end,
 		CLAIM(tid == (uint32_t)gettid());
 		CLAIM(bytes && bytes <= SONDE_KMOD_LINE_MAX &&
 		      bytes <= (size_t)(end - at));
-		if (failure)
+		if (has_failed())
 			return to;
 		memcpy(to, at, bytes);
 		to += bytes;
@@ -164,7 +140,8 @@ static uint64_t read_lines(const struct rig *rig, char text[SPAN * 2])
 	uint64_t nr = 0;
 
 	*text = '\0';
-	while (!failure && ioctl(rig->stream, SONDE_KMOD_GET, &chunk) == 1) {
+	while (!has_failed() &&
+	       ioctl(rig->stream, SONDE_KMOD_GET, &chunk) == 1) {
 		const unsigned char *at = rig->memory + chunk.offset;
 
 		text = take_lines(at, at + chunk.bytes, text);
@@ -391,15 +368,7 @@ static void doors_are_given_until_there_is_none(void)
 	}
 }
 
-#define TEST(name)          \
-	{                   \
-#name, name \
-	}
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
+static const struct test tests[] = {
 	TEST(doors_are_roots_alone),
 	TEST(doors_without_a_session_do_not_open),
 	TEST(each_write_is_a_record_with_its_bytes),
@@ -416,30 +385,9 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	unsigned int passed = 0, failed = 0;
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
 	device_fd = open(SONDE_KMOD_DEVICE, O_RDWR | O_CLOEXEC);
-	if (device_fd < 0 || sched_setaffinity(0, sizeof(set), &set)) {
-		perror(SONDE_KMOD_DEVICE);
-		return 2;
-	}
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (argc > 1 && !strstr(tests[i].name, argv[1]))
-			continue;
-		failure = NULL;
-		errno = 0;
-		tests[i].run();
-		if (failure)
-			printf("FAIL %s: %s\n", tests[i].name, failure);
-		else
-			printf("ok %s\n", tests[i].name);
-		(void)fflush(stdout); /* a guest may stop */
-		failed += failure != NULL;
-		passed += failure == NULL;
-	}
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed ? 1 : 0;
+	if (device_fd < 0)
+		die(SONDE_KMOD_DEVICE);
+	bind_to(0);
+	return RUN(tests, .words = argv + 1);
 }

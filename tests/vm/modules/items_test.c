@@ -36,18 +36,6 @@
 #define WORD_SI 13u
 #define WORD_DI 14u
 
-static const char *why;
-static char reason[300];
-
-#define CLAIM(condition)                          \
-	do {                                      \
-		if (!(condition)) {               \
-			if (!why)                 \
-				why = #condition; \
-			return;                   \
-		}                                 \
-	} while (0)
-
 static int device; /* of sonde_test.ko */
 static uint64_t function;
 
@@ -253,9 +241,8 @@ static bool hit(const struct wish *wish, uint64_t a, uint64_t b, size_t bytes,
 	client_close(&client);
 	if (nr == bytes)
 		return true;
-	(void)snprintf(reason, sizeof(reason), "%zu bytes, not %zu (%s)", nr,
-		       bytes, fd < 0 ? strerror(-fd) : "put in");
-	why = reason;
+	fail("%zu bytes, not %zu (%s)", nr, bytes,
+	     fd < 0 ? strerror(-fd) : "put in");
 	return false;
 }
 
@@ -298,10 +285,10 @@ static void words_and_values_are_the_registers(void)
 	wish.items[2] = item_of(SONDE_KMOD_ITEM_NUMBER, 8, &task);
 	if (!hit(&wish, 1000, 7, sizeof(got), got))
 		return;
-	CLAIM(get64(got) == 7 && get64(got + 8) == 1000);
-	CLAIM(get64(got + 16) == PLACE);
-	CLAIM(get64(got + 24) >> 63 && get64(got + 24) == get64(got + 40));
-	CLAIM(get64(got + 32) == 2007);
+	REQUIRE(get64(got) == 7 && get64(got + 8) == 1000);
+	REQUIRE(get64(got + 16) == PLACE);
+	REQUIRE(get64(got + 24) >> 63 && get64(got + 24) == get64(got + 40));
+	REQUIRE(get64(got + 32) == 2007);
 }
 
 static void memory_and_texts_are_what_is_there(void)
@@ -324,12 +311,12 @@ static void memory_and_texts_are_what_is_there(void)
 	wish.items[2] = item_of(SONDE_KMOD_ITEM_MEMORY, 4, &where);
 	if (!hit(&wish, 0, 0, sizeof(got), got))
 		return;
-	CLAIM(!memcmp(got, version, 16));
-	CLAIM(!memcmp(got + 16, version, 63) && !got[16 + 63]);
-	CLAIM(!memcmp(got + 80, version, 4));
-	CLAIM(get64(got + 84) == banner && get64(got + 92) == banner &&
-	      get64(got + 100) == banner);
-	CLAIM(get32(got + 108) == 0);
+	REQUIRE(!memcmp(got, version, 16));
+	REQUIRE(!memcmp(got + 16, version, 63) && !got[16 + 63]);
+	REQUIRE(!memcmp(got + 80, version, 4));
+	REQUIRE(get64(got + 84) == banner && get64(got + 92) == banner &&
+		get64(got + 100) == banner);
+	REQUIRE(get32(got + 108) == 0);
 }
 
 /* A user's, none of a CPU's, the last there is, a page that isn't there. */
@@ -362,8 +349,8 @@ static void what_cannot_be_read_is_zeros_and_said(void)
 		if (!hit(&wish, wild[i], 0, sizeof(got), got))
 			return;
 		for (size_t n = 0; n < sizeof(got) - 4; n++)
-			CLAIM(!got[n]);
-		CLAIM(get32(got + sizeof(got) - 4) == 0xf);
+			REQUIRE(!got[n]);
+		REQUIRE(get32(got + sizeof(got) - 4) == 0xf);
 	}
 }
 
@@ -388,9 +375,9 @@ static void a_condition_that_cannot_be_read_is_false_and_counted(void)
 	counts = counts_of(fd);
 	(void)close(fd); /* nothing was written */
 	client_close(&client);
-	CLAIM(counts.faults == NR_WILD);
-	CLAIM(counts.recorded == 3);
-	CLAIM(counts.filtered == 0 && counts.lost == 0);
+	REQUIRE(counts.faults == NR_WILD);
+	REQUIRE(counts.recorded == 3);
+	REQUIRE(counts.filtered == 0 && counts.lost == 0);
 }
 
 /* All that happened is recorded or lost. */
@@ -415,8 +402,8 @@ static void hits_without_room_are_lost_and_counted(void)
 	counts = counts_of(fd);
 	(void)close(fd); /* nothing was written */
 	client_close(&client);
-	CLAIM(counts.recorded > 1000 && counts.lost > 1000);
-	CLAIM(counts.recorded + counts.lost == 20000);
+	REQUIRE(counts.recorded > 1000 && counts.lost > 1000);
+	REQUIRE(counts.recorded + counts.lost == 20000);
 }
 
 /* ---- any program ---- */
@@ -525,18 +512,16 @@ static void try_programs(uint32_t rounds, uint64_t seed)
 	struct client client;
 
 	open_client(&client);
-	for (uint32_t i = 0; i < rounds && !why; i++) {
+	for (uint32_t i = 0; i < rounds && !has_failed(); i++) {
 		uint64_t a = any_number(&seed);
 		uint64_t b = any_number(&seed);
 		union made made;
 
 		make_any_program(&made, &seed);
-		if (agrees(&client, &made, a, b) || why)
+		if (agrees(&client, &made, a, b) || has_failed())
 			continue;
-		(void)snprintf(reason, sizeof(reason),
-			       "program %u over %llx, %llx differs", i,
-			       (unsigned long long)a, (unsigned long long)b);
-		why = reason;
+		fail("program %u over %llx, %llx differs", i,
+		     (unsigned long long)a, (unsigned long long)b);
 	}
 	client_close(&client);
 }
@@ -646,18 +631,17 @@ static void hostile_descriptions_are_refused(void)
 	good.items[0] = item_of(SONDE_KMOD_ITEM_NUMBER, 8, &made);
 	open_client(&client);
 	fd = add(&client, &good);
-	for (uint32_t i = 0; fd >= 0 && i < NR_CHANGES && !why; i++) {
+	for (uint32_t i = 0; fd >= 0 && i < NR_CHANGES && !has_failed(); i++) {
 		int rc = try_changed(&client, i, &good);
 
 		if (rc == -EINVAL)
 			continue;
-		(void)snprintf(reason, sizeof(reason), "change %u: %d", i, rc);
-		why = reason;
+		fail("change %u: %d", i, rc);
 	}
 	if (fd >= 0)
 		(void)close(fd); /* nothing was written */
 	client_close(&client);
-	CLAIM(fd >= 0);
+	REQUIRE(fd >= 0);
 }
 
 /* What records, or sees variables, which there are none of. */
@@ -690,21 +674,13 @@ static void what_cannot_be_done_here_is_said(void)
 	if (seteuid(0))
 		die("seteuid");
 	client_close(&client);
-	CLAIM(traces == -EOPNOTSUPP && gets == -EOPNOTSUPP);
-	CLAIM(nowhere == -ENOENT);
-	CLAIM(data == -EINVAL);
-	CLAIM(nobody == -EPERM);
+	REQUIRE(traces == -EOPNOTSUPP && gets == -EOPNOTSUPP);
+	REQUIRE(nowhere == -ENOENT);
+	REQUIRE(data == -EINVAL);
+	REQUIRE(nobody == -EPERM);
 }
 
-#define TEST(name)          \
-	{                   \
-#name, name \
-	}
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
+static const struct test tests[] = {
 	TEST(words_and_values_are_the_registers),
 	TEST(memory_and_texts_are_what_is_there),
 	TEST(what_cannot_be_read_is_zeros_and_said),
@@ -718,25 +694,10 @@ static const struct {
 
 int main(void)
 {
-	uint32_t passed = 0;
-	uint32_t failed = 0;
-
-	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	device = test_open();
 	bind_to(0);
 	function = address_of("sonde_test_function");
 	if (!function)
 		die("/proc/kallsyms");
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		why = NULL;
-		tests[i].run();
-		if (why)
-			printf("FAIL %s: not so: %s\n", tests[i].name, why);
-		else
-			printf("ok %s\n", tests[i].name);
-		passed += !why;
-		failed += why != NULL;
-	}
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed != 0;
+	return RUN(tests);
 }

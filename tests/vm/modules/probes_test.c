@@ -36,17 +36,6 @@
 /* As the kernel's sched_switch has it, in prev_state. */
 #define PREEMPTED 256u
 
-static const char *why; /* the claim at hand doesn't hold */
-
-#define CLAIM(condition)                          \
-	do {                                      \
-		if (!(condition)) {               \
-			if (!why)                 \
-				why = #condition; \
-			return;                   \
-		}                                 \
-	} while (0)
-
 /* ---- sessions ---- */
 
 struct trace {
@@ -347,12 +336,12 @@ static void generic_probe_gets_the_arguments(void)
 	trace_stop(&trace);
 	trace_read(&trace, tick_form);
 	trace_close(&trace);
-	CLAIM(count(1, own_tid()) == 100);
+	REQUIRE(count(1, own_tid()) == 100);
 	for (uint32_t i = 0; i < nr_records; i++) {
 		uint64_t value = get64(records[i].payload);
 
-		CLAIM(get32(records[i].payload + 8) ==
-		      sonde_test_number(value));
+		REQUIRE(get32(records[i].payload + 8) ==
+			sonde_test_number(value));
 	}
 }
 
@@ -383,7 +372,7 @@ static void task_is_copied_and_searched(void)
 	trace_stop(&trace);
 	trace_read(&trace, (struct form){ .bytes = 8 + SONDE_KMOD_TEXT_MAX });
 	trace_close(&trace);
-	CLAIM(nr_records == 1);
+	REQUIRE(nr_records == 1);
 	address = get64(records[0].payload);
 	task = records[0].payload + 8;
 	for (int i = 8; i < (int)SONDE_KMOD_TEXT_MAX - 16; i += 8) {
@@ -392,8 +381,8 @@ static void task_is_copied_and_searched(void)
 		if (!self_offset && get64(task + i) == address)
 			self_offset = (int16_t)i;
 	}
-	CLAIM(comm_offset);
-	CLAIM(self_offset);
+	REQUIRE(comm_offset);
+	REQUIRE(self_offset);
 }
 
 static void paths_lead_to_what_pointers_point_to(void)
@@ -425,9 +414,9 @@ static void paths_lead_to_what_pointers_point_to(void)
 	trace_stop(&trace);
 	trace_read(&trace, (struct form){ .bytes = 8, .has_text = true });
 	trace_close(&trace);
-	CLAIM(nr_records == 1);
-	CLAIM(get64(records[0].payload) == (uint8_t)COMM[1]);
-	CLAIM(!strcmp((char *)records[0].payload + 8, COMM));
+	REQUIRE(nr_records == 1);
+	REQUIRE(get64(records[0].payload) == (uint8_t)COMM[1]);
+	REQUIRE(!strcmp((char *)records[0].payload + 8, COMM));
 }
 
 /* The tick's value is no address; its number, widened, is none either. */
@@ -460,10 +449,10 @@ static void bad_pointers_read_as_zeros(void)
 	trace_stop(&trace);
 	trace_read(&trace, (struct form){ .bytes = 48, .has_text = true });
 	trace_close(&trace);
-	CLAIM(nr_records == 50);
+	REQUIRE(nr_records == 50);
 	for (uint32_t i = 0; i < nr_records; i++) {
-		CLAIM(records[i].size == 49);
-		CLAIM(!memcmp(records[i].payload, zeros, 49));
+		REQUIRE(records[i].size == 49);
+		REQUIRE(!memcmp(records[i].payload, zeros, 49));
 	}
 }
 
@@ -492,7 +481,7 @@ static void lists_that_make_no_sense_are_refused(void)
 	wish.name = "no_such_tracepoint";
 	is_good &= trace_try(&trace, &wish) == -ENOENT;
 	trace_close(&trace);
-	CLAIM(is_good);
+	REQUIRE(is_good);
 }
 
 /* ---- switches ---- */
@@ -539,11 +528,10 @@ static pid_t sleep_elsewhere(const struct trace *trace)
 /* One CPU's records of the typed probe, which started sooner and stopped later,
  * have those of the generic one among them, in their order. Without priorities and
  * states, which only typed probes say as they are shown, each is compared in what
- * the other has as well. Returns how often who is called COMM went to sleep. */
-static uint32_t compare_switches(const struct record *typed, uint32_t nr_typed)
+ * the other has as well. Counts how often who is called COMM went to sleep. */
+static void compare_switches(const struct record *typed, uint32_t nr_typed,
+			     uint32_t *slept)
 {
-	uint32_t slept = 0;
-
 	for (uint32_t i = 0, j = 0; i < nr_records; i++, j++) {
 		const uint8_t *a;
 		const uint8_t *b = records[i].payload;
@@ -552,20 +540,19 @@ static uint32_t compare_switches(const struct record *typed, uint32_t nr_typed)
 		       (typed[j].tid != records[i].tid ||
 			memcmp(typed[j].payload + 32, b + 24, 16)))
 			j++;
-		CLAIM(j < nr_typed);
+		REQUIRE(j < nr_typed);
 		a = typed[j].payload;
-		CLAIM(!memcmp(a, b, 16));
-		CLAIM(get32(a + 16) == records[i].tid);
+		REQUIRE(!memcmp(a, b, 16));
+		REQUIRE(get32(a + 16) == records[i].tid);
 		/* Who is preempted on his way to sleep has the state already,
 		 * but the kernel calls it PREEMPTED. */
 		if (get64(b + 16) == 1 && get64(a + 24) != PREEMPTED &&
 		    !strncmp((const char *)b, COMM, 16)) {
-			CLAIM(get64(a + 24) == 1);
-			CLAIM(get32(a + 20) == 20);
-			slept++;
+			REQUIRE(get64(a + 24) == 1);
+			REQUIRE(get32(a + 20) == 20);
+			(*slept)++;
 		}
 	}
-	return slept;
 }
 
 /* CPU by CPU: what runs when nothing does has the same number on all of them, and
@@ -582,7 +569,7 @@ static uint32_t compare_traces(const struct trace *typed,
 		memcpy(typed_ones, records, sizeof(records));
 		nr_typed = nr_records;
 		trace_read_cpu(generic, cpu, (struct form){ .bytes = 40 });
-		slept += compare_switches(typed_ones, nr_typed);
+		compare_switches(typed_ones, nr_typed, &slept);
 	}
 	return slept;
 }
@@ -631,7 +618,7 @@ static void typed_and_generic_probes_agree_on_switches(void)
 	trace_close(&two);
 	/* How many is the scheduler's: a thread whose byte comes before it
 	 * sleeps does not. */
-	CLAIM(slept > 0);
+	REQUIRE(slept > 0);
 }
 
 /* ---- system calls' texts ---- */
@@ -692,12 +679,12 @@ static void user_strings_are_read_as_far_as_they_are_there(void)
 	trace_read(&trace, openat_form);
 	trace_close(&trace);
 	(void)munmap(pages, 8192); /* it was mapped so */
-	CLAIM(count(1, own_tid()) == 5);
-	CLAIM(get32(records[0].payload) == (uint32_t)AT_FDCWD);
-	CLAIM(!strcmp((char *)records[0].payload + 4, "/whole"));
-	CLAIM(!strcmp((char *)records[1].payload + 4, "/cut/"));
-	CLAIM(!records[2].payload[4] && !records[3].payload[4]);
-	CLAIM(strlen((char *)records[4].payload + 4) == 63);
+	REQUIRE(count(1, own_tid()) == 5);
+	REQUIRE(get32(records[0].payload) == (uint32_t)AT_FDCWD);
+	REQUIRE(!strcmp((char *)records[0].payload + 4, "/whole"));
+	REQUIRE(!strcmp((char *)records[1].payload + 4, "/cut/"));
+	REQUIRE(!records[2].payload[4] && !records[3].payload[4]);
+	REQUIRE(strlen((char *)records[4].payload + 4) == 63);
 }
 
 static void lists_of_user_strings_are_joined(void)
@@ -728,10 +715,10 @@ static void lists_of_user_strings_are_joined(void)
 	trace_stop(&trace);
 	trace_read(&trace, (struct form){ .has_text = true });
 	trace_close(&trace);
-	CLAIM(count(1, own_tid()) == 3);
-	CLAIM(!strcmp((char *)records[0].payload, "a bc  d"));
-	CLAIM(!strcmp((char *)records[1].payload, "0123456 789"));
-	CLAIM(!strcmp((char *)records[2].payload, ""));
+	REQUIRE(count(1, own_tid()) == 3);
+	REQUIRE(!strcmp((char *)records[0].payload, "a bc  d"));
+	REQUIRE(!strcmp((char *)records[1].payload, "0123456 789"));
+	REQUIRE(!strcmp((char *)records[2].payload, ""));
 }
 
 static void buffers_are_as_long_as_the_call_says(void)
@@ -759,12 +746,12 @@ static void buffers_are_as_long_as_the_call_says(void)
 	trace_read(&trace, (struct form){ .has_buffer = true });
 	trace_close(&trace);
 	(void)close(null);
-	CLAIM(count(1, own_tid()) == 3);
-	CLAIM(get32(records[0].payload) == 5);
-	CLAIM(!memcmp(records[0].payload + 4, "12345", 5));
-	CLAIM(get32(records[1].payload) == 8);
-	CLAIM(!memcmp(records[1].payload + 4, "01234567", 8));
-	CLAIM(get32(records[2].payload) == 0);
+	REQUIRE(count(1, own_tid()) == 3);
+	REQUIRE(get32(records[0].payload) == 5);
+	REQUIRE(!memcmp(records[0].payload + 4, "12345", 5));
+	REQUIRE(get32(records[1].payload) == 8);
+	REQUIRE(!memcmp(records[1].payload + 4, "01234567", 8));
+	REQUIRE(get32(records[2].payload) == 0);
 }
 
 /* ---- kprobes ---- */
@@ -788,11 +775,11 @@ static void check_opened(uint32_t id, uint64_t result)
 {
 	const struct record *record = find(id, own_tid());
 
-	CLAIM(record);
-	CLAIM(get32(record->payload) == (uint32_t)AT_FDCWD);
-	CLAIM(get64(record->payload + 4) == result);
-	CLAIM(!strcmp((const char *)record->payload + 12, "/dev/zero"));
-	CLAIM(count(id, own_tid()) == 1);
+	REQUIRE(record);
+	REQUIRE(get32(record->payload) == (uint32_t)AT_FDCWD);
+	REQUIRE(get64(record->payload + 4) == result);
+	REQUIRE(!strcmp((const char *)record->payload + 12, "/dev/zero"));
+	REQUIRE(count(id, own_tid()) == 1);
 }
 
 static void kprobes_kretprobes_and_functions_have_arguments(void)
@@ -853,7 +840,7 @@ static void places_that_are_not_there_are_refused(void)
 	wish.name = "do_sys_open*";
 	is_good &= trace_try(&trace, &wish) == -EINVAL;
 	trace_close(&trace);
-	CLAIM(is_good);
+	REQUIRE(is_good);
 }
 
 /* ---- calls that sleep ---- */
@@ -952,8 +939,8 @@ static void kretprobes_see_all_returns_of_calls_that_sleep(void)
 	trace_read(&trace, (struct form){ .bytes = 8 });
 	trace_close(&trace);
 	for (uint32_t i = 0; i < SLEEPERS; i++)
-		CLAIM(count(1, sleeper_tids[i]) >= 1);
-	CLAIM(missed.returns == 0 && missed.kprobes == 0);
+		REQUIRE(count(1, sleeper_tids[i]) >= 1);
+	REQUIRE(missed.returns == 0 && missed.kprobes == 0);
 }
 
 static void returns_without_room_are_counted_as_such(void)
@@ -976,10 +963,10 @@ static void returns_without_room_are_counted_as_such(void)
 	trace_close(&trace);
 	for (uint32_t i = 0; i < SLEEPERS; i++)
 		seen += count(1, sleeper_tids[i]) != 0;
-	CLAIM(seen <= 4);
-	CLAIM(missed.returns >= SLEEPERS - 4);
-	CLAIM(missed.kprobes >= missed.returns);
-	CLAIM(is_refused);
+	REQUIRE(seen <= 4);
+	REQUIRE(missed.returns >= SLEEPERS - 4);
+	REQUIRE(missed.kprobes >= missed.returns);
+	REQUIRE(is_refused);
 }
 
 static void misses_are_charged_to_who_recorded_meanwhile(void)
@@ -1005,10 +992,10 @@ static void misses_are_charged_to_who_recorded_meanwhile(void)
 	of_two = of_two ? 0 : missed_by(&two).returns;
 	trace_close(&one);
 	trace_close(&two);
-	CLAIM(before >= 96);
-	CLAIM(of_one == 0);
+	REQUIRE(before >= 96);
+	REQUIRE(of_one == 0);
 	/* More than were asleep: the waker, and who woke and slept again. */
-	CLAIM(of_two >= 46 && of_two < 96);
+	REQUIRE(of_two >= 46 && of_two < 96);
 }
 
 /* ---- many probes ---- */
@@ -1068,9 +1055,9 @@ static void others_record_while_many_probes_leave(void)
 	while (nr_leaving(&other))
 		(void)sched_yield(); /* they go without our help */
 	trace_close(&other);
-	CLAIM(nr == MANY);
-	CLAIM(seen == 1);
-	CLAIM(left > 0);
+	REQUIRE(nr == MANY);
+	REQUIRE(seen == 1);
+	REQUIRE(left > 0);
 }
 
 /* ---- who is recorded ---- */
@@ -1129,9 +1116,9 @@ static void scope_follows_children_and_leaves_out_others(void)
 	trace_read(&trace, openat_form);
 	trace_close(&trace);
 	(void)close(go);
-	CLAIM(was_opened("/one"));
-	CLAIM(was_opened("/two"));
-	CLAIM(!was_opened("/other"));
+	REQUIRE(was_opened("/one"));
+	REQUIRE(was_opened("/two"));
+	REQUIRE(!was_opened("/other"));
 }
 
 static void self_is_left_out_but_for_switches(void)
@@ -1166,9 +1153,9 @@ static void self_is_left_out_but_for_switches(void)
 	trace_read(&trace, openat_form);
 	trace_close(&trace);
 	trace_close(&other);
-	CLAIM(was_opened("/one"));
-	CLAIM(!was_opened("/self"));
-	CLAIM(nr_switches > 0);
+	REQUIRE(was_opened("/one"));
+	REQUIRE(!was_opened("/self"));
+	REQUIRE(nr_switches > 0);
 }
 
 /* ---- conditions ---- */
@@ -1234,16 +1221,16 @@ static void check_condition(bool is_plain)
 	uint32_t bytes = judge(&small, nothing, op, "");
 	uint32_t below;
 
-	CLAIM(ticks_that_pass(&small, bytes, is_plain) == 0);
+	REQUIRE(ticks_that_pass(&small, bytes, is_plain) == 0);
 	small.ops[0].sense = 1; /* now: is not 1 */
-	CLAIM(ticks_that_pass(&small, bytes, is_plain) == 64);
+	REQUIRE(ticks_that_pass(&small, bytes, is_plain) == 64);
 	op = (struct sonde_expr_op){ .code = SONDE_EXPR_OP_IF_BELOW_U,
 				     .number = 0x80000000u };
 	bytes = judge(&small, load, op, "");
 	below = ticks_that_pass(&small, bytes, is_plain);
-	CLAIM(below > 0 && below < 64);
+	REQUIRE(below > 0 && below < 64);
 	for (uint32_t i = 0; i < nr_records; i++)
-		CLAIM(get32(records[i].payload + 8) < 0x80000000u);
+		REQUIRE(get32(records[i].payload + 8) < 0x80000000u);
 }
 
 static void quick_conditions_hold_or_not(void)
@@ -1280,20 +1267,20 @@ static void quick_conditions_are_exact(void)
 	struct small small;
 	uint32_t bytes = judge(&small, nothing, op, "");
 
-	CLAIM(bytes_that_pass(&small, bytes) == 1);
+	REQUIRE(bytes_that_pass(&small, bytes) == 1);
 	small.ops[0].sense = 1;
-	CLAIM(bytes_that_pass(&small, bytes) == 255);
+	REQUIRE(bytes_that_pass(&small, bytes) == 255);
 	op.code = SONDE_EXPR_OP_IF_BELOW_U;
 	bytes = judge(&small, z8, op, "");
-	CLAIM(bytes_that_pass(&small, bytes) == 77);
+	REQUIRE(bytes_that_pass(&small, bytes) == 77);
 	small.ops[1].sense = 1;
-	CLAIM(bytes_that_pass(&small, bytes) == 256 - 77);
+	REQUIRE(bytes_that_pass(&small, bytes) == 256 - 77);
 	op.code = SONDE_EXPR_OP_IF_BELOW_S;
 	op.number = (uint64_t)-3;
 	bytes = judge(&small, s8, op, "");
-	CLAIM(bytes_that_pass(&small, bytes) == 125);
+	REQUIRE(bytes_that_pass(&small, bytes) == 125);
 	small.ops[1].sense = 1;
-	CLAIM(bytes_that_pass(&small, bytes) == 256 - 125);
+	REQUIRE(bytes_that_pass(&small, bytes) == 256 - 125);
 }
 
 static void row_conditions_hold_or_not(void)
@@ -1368,16 +1355,16 @@ static void try_pointed(uint32_t bytes, uint32_t flags)
 	if (flags)
 		(void)close(event);
 	trace_close(&trace);
-	CLAIM(nr_records > 0);
+	REQUIRE(nr_records > 0);
 	for (uint32_t i = 0; i < nr_records; i++) {
 		const char *payload = (const char *)records[i].payload;
 
-		CLAIM(!memcmp(payload, at, bytes));
-		CLAIM(!memcmp(payload + 8, at, bytes)); /* the end of 8 */
+		REQUIRE(!memcmp(payload, at, bytes));
+		REQUIRE(!memcmp(payload + 8, at, bytes)); /* the end of 8 */
 	}
-	CLAIM(!flags || counts.judged & SONDE_KMOD_JUDGED_EARLY);
-	CLAIM(!flags || counts.recorded == nr_records);
-	CLAIM(!flags || counts.filtered > 0); /* who ran meanwhile */
+	REQUIRE(!flags || counts.judged & SONDE_KMOD_JUDGED_EARLY);
+	REQUIRE(!flags || counts.recorded == nr_records);
+	REQUIRE(!flags || counts.filtered > 0); /* who ran meanwhile */
 }
 
 static void conditions_see_what_pointers_point_to(void)
@@ -1423,10 +1410,10 @@ static void who_is_left_out_is_so_if_the_condition_holds(void)
 	int go;
 	pid_t child = make_family(&go);
 
-	CLAIM(renames(0, 0) == 1);
-	CLAIM(renames(getpid(), 0) == 0);
-	CLAIM(renames(0, getpid()) == 1);
-	CLAIM(renames(0, child) == 0);
+	REQUIRE(renames(0, 0) == 1);
+	REQUIRE(renames(getpid(), 0) == 0);
+	REQUIRE(renames(0, getpid()) == 1);
+	REQUIRE(renames(0, child) == 0);
 	if (write(go, "", 1) != 1)
 		die("go");
 	(void)waitpid(child, NULL, 0); /* it is ours */
@@ -1492,8 +1479,8 @@ static void try_wild(uint32_t bytes)
 		(void)close(event);
 		trace_close(&trace);
 	}
-	CLAIM(counts[0].recorded == WILD && counts[0].filtered == 0);
-	CLAIM(counts[1].recorded == 0 && counts[1].filtered == WILD);
+	REQUIRE(counts[0].recorded == WILD && counts[0].filtered == 0);
+	REQUIRE(counts[1].recorded == 0 && counts[1].filtered == WILD);
 }
 
 static void bad_pointers_are_zeros_to_conditions(void)
@@ -1530,9 +1517,9 @@ static void conditions_that_fault_at_faults_come_to_an_end(void)
 	counts = counts_of(event);
 	(void)close(event);
 	trace_close(&trace);
-	CLAIM(counts.filtered == 1);
+	REQUIRE(counts.filtered == 1);
 	/* not all machines have this tracepoint */
-	CLAIM(faults == 0 ? missed.deep > 0 : faults == -ENOENT);
+	REQUIRE(faults == 0 ? missed.deep > 0 : faults == -ENOENT);
 }
 
 /* ---- conditions on texts ---- */
@@ -1569,8 +1556,8 @@ static void conditions_on_texts_hold_or_not(void)
 	trace_stop(&trace);
 	trace_read(&trace, openat_form);
 	trace_close(&trace);
-	CLAIM(count(1, own_tid()) == 1 && count(2, own_tid()) == 2);
-	CLAIM(!strcmp((const char *)find(1, own_tid())->payload + 4, "/two"));
+	REQUIRE(count(1, own_tid()) == 1 && count(2, own_tid()) == 2);
+	REQUIRE(!strcmp((const char *)find(1, own_tid())->payload + 4, "/two"));
 }
 
 static void programs_that_make_no_sense_are_refused(void)
@@ -1597,7 +1584,7 @@ static void programs_that_make_no_sense_are_refused(void)
 	wish.filter_bytes = judge(&small, load, op, "");
 	is_good &= trace_try(&trace, &wish) == -EOPNOTSUPP; /* doubles */
 	trace_close(&trace);
-	CLAIM(is_good);
+	REQUIRE(is_good);
 }
 
 /* ---- sessions, events ---- */
@@ -1630,7 +1617,7 @@ static void sessions_have_filters_of_their_own(void)
 	trace_read(&two, tick_form);
 	trace_close(&one);
 	trace_close(&two);
-	CLAIM(nr_of_one == 0 && nr_records == 1000);
+	REQUIRE(nr_of_one == 0 && nr_records == 1000);
 }
 
 static void events_are_switched_on_and_off(void)
@@ -1654,8 +1641,8 @@ static void events_are_switched_on_and_off(void)
 	trace_read(&trace, tick_form);
 	(void)close(event);
 	trace_close(&trace);
-	CLAIM(nr_records == 20);
-	CLAIM(counts.recorded == 20 && counts.filtered == 0);
+	REQUIRE(nr_records == 20);
+	REQUIRE(counts.recorded == 20 && counts.filtered == 0);
 }
 
 /* Probes of a tracepoint that is used all the time come and go. */
@@ -1683,22 +1670,14 @@ static void nothing_holds_the_module_when_all_is_closed(void)
 	char text[16] = "";
 	int fd = must(open("/sys/module/sonde/refcnt", O_RDONLY), "refcnt");
 
-	CLAIM(read(fd, text, sizeof(text) - 1) > 0);
+	REQUIRE(read(fd, text, sizeof(text) - 1) > 0);
 	(void)close(fd);
-	CLAIM(atoi(text) == 0);
+	REQUIRE(atoi(text) == 0);
 }
 
 /* ---- all of them, in order: some find out what others use ---- */
 
-#define TEST(name)          \
-	{                   \
-#name, name \
-	}
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
+static const struct test tests[] = {
 	TEST(generic_probe_gets_the_arguments),
 	TEST(task_is_copied_and_searched),
 	TEST(paths_lead_to_what_pointers_point_to),
@@ -1734,22 +1713,7 @@ static const struct {
 
 int main(void)
 {
-	uint32_t passed = 0;
-	uint32_t failed = 0;
-
 	(void)prctl(PR_SET_NAME, COMM); /* a name that fits */
-	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	ticker = test_open();
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		why = NULL;
-		tests[i].run();
-		if (why)
-			printf("FAIL %s: not so: %s\n", tests[i].name, why);
-		else
-			printf("ok %s\n", tests[i].name);
-		passed += !why;
-		failed += why != NULL;
-	}
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed != 0;
+	return RUN(tests);
 }

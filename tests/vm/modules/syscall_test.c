@@ -11,7 +11,6 @@
 #include "client.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,25 +29,6 @@
 #define HEAD     6u
 #define HEAD_MAX 14u
 #define ESCAPE   65535u
-
-static char failure[300];
-
-__attribute__((format(printf, 1, 2))) static void fail(const char *format, ...)
-{
-	va_list args;
-
-	if (*failure)
-		return;
-	va_start(args, format);
-	(void)vsnprintf(failure, sizeof(failure), format, args);
-	va_end(args);
-}
-
-#define CLAIM(condition)                                           \
-	do {                                                       \
-		if (!(condition))                                  \
-			fail("line %d: %s", __LINE__, #condition); \
-	} while (0)
 
 /* ---- a session ---- */
 
@@ -684,15 +664,7 @@ static void two_sessions_record_one_call(void)
 
 /* ---- all ---- */
 
-#define TEST(name)          \
-	{                   \
-#name, name \
-	}
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
+static const struct test tests[] = {
 	TEST(arguments_and_result_are_numbers),
 	TEST(narrow_numbers_are_low_bytes),
 	TEST(only_that_number_is_recorded),
@@ -718,18 +690,5 @@ static const struct {
 
 int main(void)
 {
-	unsigned int failed = 0;
-	unsigned int nr = sizeof(tests) / sizeof(tests[0]);
-
-	for (unsigned int i = 0; i < nr; i++) {
-		failure[0] = '\0';
-		tests[i].run();
-		if (*failure)
-			printf("FAIL %s: %s\n", tests[i].name, failure);
-		else
-			printf("ok %s\n", tests[i].name);
-		failed += *failure != '\0';
-	}
-	printf("%u passed, %u failed\n", nr - failed, failed);
-	return failed != 0;
+	return RUN(tests);
 }

@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,21 +26,6 @@
 
 static uint64_t ticks = 100000;
 static uint64_t period_ns = 200000;
-
-/* A test's first complaint; the others follow from it. */
-static char complaint[400];
-
-__attribute__((format(printf, 1, 2))) static void complain(const char *format,
-							   ...)
-{
-	va_list args;
-
-	if (complaint[0])
-		return;
-	va_start(args, format);
-	(void)vsnprintf(complaint, sizeof(complaint), format, args);
-	va_end(args);
-}
 
 /* ---- work on all CPUs ---- */
 
@@ -171,33 +155,31 @@ static void check_stream(struct recording *recording, uint32_t cpu,
 	client_counts(&recording->client, cpu, &counts);
 	lost = counts.lost_full + counts.lost_size + counts.lost_busy;
 	if (reading->bad)
-		complain("CPU %u: %s (%" PRIu64 " more)", cpu, reading->why,
-			 reading->bad - 1);
+		fail("CPU %u: %s (%" PRIu64 " more)", cpu, reading->why,
+		     reading->bad - 1);
 	if (counts.delivered != recorded)
-		complain("CPU %u: %" PRIu64 " events read, %" PRIu64
-			 " delivered",
-			 cpu, recorded, (uint64_t)counts.delivered);
+		fail("CPU %u: %" PRIu64 " events read, %" PRIu64 " delivered",
+		     cpu, recorded, (uint64_t)counts.delivered);
 	if (made_on(cpu) != recorded + lost + counts.overwritten)
-		complain("CPU %u: made %" PRIu64 " (%" PRIu64
-			 " in interrupts, %" PRIu64
-			 " in NMIs), but read %" PRIu64 ", lost %" PRIu64
-			 ", overwritten %" PRIu64,
-			 cpu, made_on(cpu), (uint64_t)made->emitted[1],
-			 (uint64_t)made->emitted[2], recorded, lost,
-			 (uint64_t)counts.overwritten);
+		fail("CPU %u: made %" PRIu64 " (%" PRIu64
+		     " in interrupts, %" PRIu64 " in NMIs), but read %" PRIu64
+		     ", lost %" PRIu64 ", overwritten %" PRIu64,
+		     cpu, made_on(cpu), (uint64_t)made->emitted[1],
+		     (uint64_t)made->emitted[2], recorded, lost,
+		     (uint64_t)counts.overwritten);
 	if (!may_lose && lost + counts.overwritten)
-		complain("CPU %u: lost %" PRIu64 " full, %" PRIu64
-			 " size, %" PRIu64 " busy, %" PRIu64 " overwritten",
-			 cpu, (uint64_t)counts.lost_full,
-			 (uint64_t)counts.lost_size, (uint64_t)counts.lost_busy,
-			 (uint64_t)counts.overwritten);
+		fail("CPU %u: lost %" PRIu64 " full, %" PRIu64 " size, %" PRIu64
+		     " busy, %" PRIu64 " overwritten",
+		     cpu, (uint64_t)counts.lost_full,
+		     (uint64_t)counts.lost_size, (uint64_t)counts.lost_busy,
+		     (uint64_t)counts.overwritten);
 	for (uint32_t i = 0; i < SONDE_TEST_CONTEXTS; i++)
 		unread += made->emitted[i] - reading->next_tick[i];
 	if (reading->gaps + unread != lost + counts.overwritten)
-		complain("CPU %u: %" PRIu64 " ticks are missing, %" PRIu64
-			 " were counted",
-			 cpu, reading->gaps + unread,
-			 lost + (uint64_t)counts.overwritten);
+		fail("CPU %u: %" PRIu64 " ticks are missing, %" PRIu64
+		     " were counted",
+		     cpu, reading->gaps + unread,
+		     lost + (uint64_t)counts.overwritten);
 }
 
 static void check_all(struct recording *recording, bool may_lose)
@@ -216,9 +198,9 @@ static void check_nesting(void)
 		nmis += load.worker[cpu].made.nmis;
 	}
 	if (!irqs)
-		complain("no interrupt came");
+		fail("no interrupt came");
 	if (load.worker[0].made.has_nmi && !nmis)
-		complain("no NMI came");
+		fail("no NMI came");
 }
 
 static void end(struct recording *recording)
@@ -313,13 +295,13 @@ static void a_ring_that_nobody_reads_keeps_the_oldest(void)
 	for (uint32_t cpu = 0; cpu < load.nr; cpu++) {
 		client_counts(&one.client, cpu, &counts);
 		if (!counts.lost_full)
-			complain("CPU %u: it never was full", cpu);
+			fail("CPU %u: it never was full", cpu);
 		if (one.reading[cpu].gaps)
-			complain("CPU %u: the oldest are not all there", cpu);
+			fail("CPU %u: the oldest are not all there", cpu);
 		if (one.reading[cpu].bytes < 3 * 4096)
-			complain("CPU %u: %" PRIu64 " bytes in four "
-				 "sub-buffers",
-				 cpu, one.reading[cpu].bytes);
+			fail("CPU %u: %" PRIu64 " bytes in four "
+			     "sub-buffers",
+			     cpu, one.reading[cpu].bytes);
 	}
 	end(&one);
 }
@@ -355,15 +337,15 @@ static void the_newest_are_there_after_the_end(void)
 			if (one.reading[cpu].ticks[i] &&
 			    one.reading[cpu].next_tick[i] !=
 				    load.worker[cpu].made.emitted[i])
-				complain("CPU %u: context %u ends at %" PRIu64
-					 " of %" PRIu64,
-					 cpu, i, one.reading[cpu].next_tick[i],
-					 (uint64_t)load.worker[cpu]
-						 .made.emitted[i]);
+				fail("CPU %u: context %u ends at %" PRIu64
+				     " of %" PRIu64,
+				     cpu, i, one.reading[cpu].next_tick[i],
+				     (uint64_t)load.worker[cpu]
+					     .made.emitted[i]);
 		if (one.reading[cpu].bytes < 6 * 4000)
-			complain("CPU %u: %" PRIu64 " bytes in eight "
-				 "sub-buffers",
-				 cpu, one.reading[cpu].bytes);
+			fail("CPU %u: %" PRIu64 " bytes in eight "
+			     "sub-buffers",
+			     cpu, one.reading[cpu].bytes);
 	}
 	end(&one);
 }
@@ -376,8 +358,8 @@ static void a_flush_makes_the_current_subbuf_readable(void)
 	load_end();
 	(void)client_read(&one.client, &one.reading[0]); /* nothing, yet */
 	if (reading_events(&one.reading[0]))
-		complain("%" PRIu64 " events before the flush",
-			 reading_events(&one.reading[0]));
+		fail("%" PRIu64 " events before the flush",
+		     reading_events(&one.reading[0]));
 	client_flush(&one.client, 0);
 	(void)client_read(&one.client, &one.reading[0]); /* checked below */
 	client_stop(&one.client);
@@ -480,8 +462,8 @@ static void a_long_pause_does_not_confuse_times(void)
 	printf("     %" PRIu64 " ticks of the counter\n",
 	       one.reading[0].last - begun);
 	if (one.reading[0].ticks[0] != 20 || one.reading[0].bad)
-		complain("%" PRIu64 " ticks (%s)", one.reading[0].ticks[0],
-			 one.reading[0].why);
+		fail("%" PRIu64 " ticks (%s)", one.reading[0].ticks[0],
+		     one.reading[0].why);
 	end(&one);
 }
 
@@ -527,11 +509,10 @@ static void a_cpu_may_go_and_come_back(void)
 	client_stop(&one.client);
 	(void)client_read(&one.client, &one.reading[1]); /* checked below */
 	if (one.reading[1].bad)
-		complain("CPU 1: %s", one.reading[1].why);
+		fail("CPU 1: %s", one.reading[1].why);
 	if (reading_events(&one.reading[1]) != made + made_on(1))
-		complain("CPU 1: made %" PRIu64 " and %" PRIu64
-			 ", read %" PRIu64,
-			 made, made_on(1), reading_events(&one.reading[1]));
+		fail("CPU 1: made %" PRIu64 " and %" PRIu64 ", read %" PRIu64,
+		     made, made_on(1), reading_events(&one.reading[1]));
 	end(&one);
 }
 
@@ -547,28 +528,18 @@ static void a_mapping_can_not_be_written_to(void)
 	memory = mmap(NULL, one.client.memory_bytes, PROT_READ | PROT_WRITE,
 		      MAP_SHARED, one.client.stream[0], 0);
 	if (memory != MAP_FAILED)
-		complain("it can be mapped for writing");
+		fail("it can be mapped for writing");
 	if (!mprotect((void *)one.client.memory[0], one.client.memory_bytes,
 		      PROT_READ | PROT_WRITE))
-		complain("it can be made writable");
+		fail("it can be made writable");
 	memory = mmap(NULL, one.client.memory_bytes * 2, PROT_READ, MAP_SHARED,
 		      one.client.stream[0], 0);
 	if (memory != MAP_FAILED)
-		complain("more than there is can be mapped");
+		fail("more than there is can be mapped");
 	end(&one);
 }
 
 /* ---- the run ---- */
-
-struct test {
-	const char *name;
-	void (*run)(void);
-};
-
-#define TEST(name)          \
-	{                   \
-#name, name \
-	}
 
 static const struct test tests[] = {
 	TEST(what_is_read_meanwhile_is_what_was_made),
@@ -587,45 +558,8 @@ static const struct test tests[] = {
 	TEST(a_mapping_can_not_be_written_to),
 };
 
-static bool is_wanted(const char *name, char *const *words)
-{
-	if (!*words)
-		return true;
-	for (; *words; words++)
-		if (strstr(name, *words))
-			return true;
-	return false;
-}
-
-/* In a process of its own: one that dies is a failed test. */
-static bool test_passes(const struct test *test)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		die("fork");
-	if (pid == 0) {
-		test->run();
-		if (complaint[0])
-			printf("FAIL %s: %s\n", test->name, complaint);
-		else
-			printf("ok   %s\n", test->name);
-		(void)fflush(stdout);
-		_exit(complaint[0] ? 1 : 0);
-	}
-	if (waitpid(pid, &status, 0) != pid)
-		die("wait");
-	if (!WIFEXITED(status) || WEXITSTATUS(status) > 1)
-		printf("FAIL %s: ended with status %#x\n", test->name,
-		       (unsigned int)status);
-	(void)fflush(stdout);
-	return status == 0;
-}
-
 int main(int argc, char **argv)
 {
-	uint32_t passed = 0, failed = 0;
 	int option;
 
 	while ((option = getopt(argc, argv, "n:p:")) != -1) {
@@ -636,14 +570,5 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (!is_wanted(tests[i].name, argv + optind))
-			continue;
-		if (test_passes(&tests[i]))
-			passed++;
-		else
-			failed++;
-	}
-	printf("%u passed, %u failed\n", passed, failed);
-	return failed ? 1 : 0;
+	return RUN(tests, .words = argv + optind, .apart = true);
 }
