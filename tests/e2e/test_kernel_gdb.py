@@ -65,14 +65,19 @@ SECTIONS {{
 """
 
 
-def symbols():
-    """Addresses by name; none if the kernel doesn't tell."""
-    found = {}
+def kallsyms():
+    """Names and addresses."""
     for line in open("/proc/kallsyms"):
         address, _, name = line.split()[:3]
-        found.setdefault(name, int(address, 16))
-    if not found.get("_text"):
-        raise Skip("the kernel doesn't tell its addresses")
+        yield name, int(address, 16)
+
+
+def symbols():
+    """Addresses by name. In a guest, they take half a minute."""
+    need_addresses()
+    found = {}
+    for name, address in kallsyms():
+        found.setdefault(name, address)
     return found
 
 
@@ -86,7 +91,14 @@ def places(names):
 
 
 def vmlinux():
-    place = scratch()
+    """Made by the first test that asks: in a guest, it takes half a minute."""
+    made = pathlib.Path(os.environ["SONDE_TEST_SCRATCH"], "vmlinux")
+    if not made.exists():
+        make_vmlinux(scratch()).rename(made)
+    return made
+
+
+def make_vmlinux(place):
     (place / "vmlinux.c").write_text(SOURCE)
     (place / "script").write_text(SCRIPT.format(base=BASE,
                                                 places=places(symbols())))
@@ -131,9 +143,14 @@ def collect(what):
     return ["actions", f"collect {what}", "end"]
 
 
+def need_addresses():
+    if not next((at for name, at in kallsyms() if name == "_text"), 0):
+        raise Skip("the kernel doesn't tell its addresses")
+
+
 def need_kernel():
     need("bpf")
-    symbols()
+    need_addresses()
 
 
 def kernel_gdb_test(function):
