@@ -20,6 +20,7 @@
 #include "cmd/read_watch.h"
 #include "cmd/session.h"
 #include "cmd/view_rows.h"
+#include "sys/needed.h"
 #include "sys/proc_start.h"
 #include "view/http/server.h"
 #include "view/tsp/query.h"
@@ -84,6 +85,12 @@ static int serve_pages(const struct sonde_view_config *config, bool browser,
 		sonde_complain("view: port %u is in use; without --port a free "
 			       "one is taken",
 			       config->port);
+		return 1;
+	}
+	if (err == -ELIBACC) {
+		sonde_complain(
+			"view: pages are served by %s, which can't be loaded",
+			SONDE_LIBMICROHTTPD);
 		return 1;
 	}
 	if (err == -E2BIG) {

@@ -13,6 +13,17 @@
 #include <string.h>
 
 #include "generate/node.h"
+#include "sys/library.h"
+#include "sys/needed.h"
+
+/* clang-format off */
+#define XML_FUNCTIONS(of) \
+	of(xmlByteConsumed) of(xmlCreateMemoryParserCtxt) of(xmlCtxtGetLastError) \
+	of(xmlCtxtUseOptions) of(xmlFreeDoc) of(xmlFreeParserCtxt) \
+	of(xmlParseDocument) of(xmlStopParser)
+
+static struct { XML_FUNCTIONS(SONDE_LIBRARY_POINTER) } xml;
+/* clang-format on */
 
 struct xml_reader {
 	struct sonde_pool *pool;
@@ -44,7 +55,7 @@ static struct sonde_generate_place xml_place_of(struct xml_reader *reader,
 
 static size_t parsed(struct xml_reader *reader, xmlParserCtxtPtr context)
 {
-	long at = xmlByteConsumed(context);
+	long at = xml.xmlByteConsumed(context);
 
 	if (at < 0)
 		return 0;
@@ -120,7 +131,7 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix,
 		(void)open_element(reader, (const char *)name, place, nr_values,
 				   values);
 	if (reader->error->text[0])
-		xmlStopParser(context);
+		xml.xmlStopParser(context);
 }
 
 static void on_end(void *user, const xmlChar *name, const xmlChar *prefix,
@@ -146,7 +157,7 @@ static void on_text(void *user, const xmlChar *text, int length)
 			reader->error,
 			xml_place_of(reader, parsed(reader, context)),
 			"text between elements; descriptions go into 'about'");
-		xmlStopParser(context);
+		xml.xmlStopParser(context);
 		return;
 	}
 }
@@ -161,13 +172,13 @@ static void on_doctype(void *user, const xmlChar *name, const xmlChar *id,
 	(void)sonde_generate_fail(reader->error,
 				  xml_place_of(reader, parsed(reader, context)),
 				  "no document type is taken; leave it out");
-	xmlStopParser(context);
+	xml.xmlStopParser(context);
 }
 
 /* What libxml2 says, without the newline that it ends with. */
 static void say_wrong(struct xml_reader *reader, xmlParserCtxtPtr context)
 {
-	const xmlError *said = xmlCtxtGetLastError(context);
+	const xmlError *said = xml.xmlCtxtGetLastError(context);
 	struct sonde_generate_place place = { reader->file, 0, 0 };
 	const char *text =
 		said && said->message ? said->message : "this is no XML";
@@ -192,9 +203,9 @@ static void xml_prepare(xmlParserCtxtPtr context, struct xml_reader *reader)
 	*context->sax = handler;
 	context->_private = reader;
 	/* NOENT: '&amp;' is '&', not '&#38;' */
-	(void)xmlCtxtUseOptions(context, XML_PARSE_NONET | XML_PARSE_NOENT |
-						 XML_PARSE_NOERROR |
-						 XML_PARSE_NOWARNING);
+	(void)xml.xmlCtxtUseOptions(context, XML_PARSE_NONET | XML_PARSE_NOENT |
+						     XML_PARSE_NOERROR |
+						     XML_PARSE_NOWARNING);
 }
 
 struct sonde_generate_node *
@@ -208,8 +219,11 @@ sonde_generate_read_xml(struct sonde_pool *pool, const char *name,
 				     .bytes = bytes,
 				     .size = size ? size - 1 : 0,
 				     .line = 1 };
+	static const char *const names[] = { XML_FUNCTIONS(SONDE_LIBRARY_NAME)
+						     NULL };
 	const struct sonde_generate_place whole = { name, 0, 0 };
 	xmlParserCtxtPtr context;
+	const char *why;
 
 	if (size == 0 || size > SONDE_GENERATE_FILE_MAX) {
 		(void)sonde_generate_fail(
@@ -218,17 +232,21 @@ sonde_generate_read_xml(struct sonde_pool *pool, const char *name,
 			       "the file is empty");
 		return NULL;
 	}
-	context = xmlCreateMemoryParserCtxt(bytes, (int)size);
+	if (sonde_library_open(SONDE_LIBXML, names, &xml, &why)) {
+		(void)sonde_generate_fail(error, whole, "XML needs %s", why);
+		return NULL;
+	}
+	context = xml.xmlCreateMemoryParserCtxt(bytes, (int)size);
 	if (!context) {
 		(void)sonde_generate_fail(error, whole, "no memory");
 		return NULL;
 	}
 	xml_prepare(context, &reader);
-	if ((xmlParseDocument(context) || !context->wellFormed) &&
+	if ((xml.xmlParseDocument(context) || !context->wellFormed) &&
 	    !error->text[0])
 		say_wrong(&reader, context);
 	if (context->myDoc)
-		xmlFreeDoc(context->myDoc);
-	xmlFreeParserCtxt(context);
+		xml.xmlFreeDoc(context->myDoc);
+	xml.xmlFreeParserCtxt(context);
 	return error->text[0] ? NULL : reader.root;
 }

@@ -20,6 +20,16 @@
 #include <yaml.h>
 
 #include "generate/node.h"
+#include "sys/library.h"
+#include "sys/needed.h"
+
+/* clang-format off */
+#define YAML_FUNCTIONS(of) \
+	of(yaml_event_delete) of(yaml_parser_delete) of(yaml_parser_initialize) \
+	of(yaml_parser_parse) of(yaml_parser_set_input_string)
+
+static struct { YAML_FUNCTIONS(SONDE_LIBRARY_POINTER) } yaml;
+/* clang-format on */
 
 struct yaml_reader {
 	struct sonde_pool *pool;
@@ -49,8 +59,9 @@ static int yaml_advance(struct yaml_reader *reader)
 	const char *problem;
 
 	if (reader->has_event)
-		yaml_event_delete(&reader->event);
-	reader->has_event = yaml_parser_parse(&reader->parser, &reader->event);
+		yaml.yaml_event_delete(&reader->event);
+	reader->has_event =
+		yaml.yaml_parser_parse(&reader->parser, &reader->event);
 	if (reader->has_event)
 		return 0;
 	problem = reader->parser.problem;
@@ -211,20 +222,27 @@ sonde_generate_read_yaml(struct sonde_pool *pool, const char *name,
 				      .error = error,
 				      .file = name };
 	const struct sonde_generate_place whole = { name, 0, 0 };
+	static const char *const names[] = { YAML_FUNCTIONS(SONDE_LIBRARY_NAME)
+						     NULL };
 	struct sonde_generate_node *root = NULL;
+	const char *why;
 	int err;
 
+	if (sonde_library_open(SONDE_LIBYAML, names, &yaml, &why)) {
+		(void)sonde_generate_fail(error, whole, "YAML needs %s", why);
+		return NULL;
+	}
 	if (size > SONDE_GENERATE_FILE_MAX ||
-	    !yaml_parser_initialize(&reader.parser)) {
+	    !yaml.yaml_parser_initialize(&reader.parser)) {
 		(void)sonde_generate_fail(error, whole,
 					  "more than 16 MiB, or no memory");
 		return NULL;
 	}
-	yaml_parser_set_input_string(&reader.parser,
-				     (const unsigned char *)bytes, size);
+	yaml.yaml_parser_set_input_string(&reader.parser,
+					  (const unsigned char *)bytes, size);
 	err = yaml_read_document(&reader, &root);
 	if (reader.has_event)
-		yaml_event_delete(&reader.event);
-	yaml_parser_delete(&reader.parser);
+		yaml.yaml_event_delete(&reader.event);
+	yaml.yaml_parser_delete(&reader.parser);
 	return err ? NULL : root;
 }

@@ -8,7 +8,6 @@
  */
 #include "session/launch.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "session/rendezvous.h"
+#include "sys/library.h"
 #include "sys/seccomp.h"
 
 /* The value of a variable; NULL if it isn't set. */
@@ -171,23 +171,11 @@ int sonde_launch_open_helper(const struct sonde_launch_helper *helper,
 			     const char **ret_why)
 {
 	char path[PATH_MAX];
-	void *library;
-	bool whole;
 
 	*ret_why = NULL;
 	if (sonde_launch_find_helper(helper, from_us, libdir, path))
 		return -ENOENT;
-	library = dlopen(path, RTLD_NOW);
-	whole = library != NULL;
-	for (size_t i = 0; whole && names[i]; i++) {
-		ret_functions[i] = dlsym(library, names[i]);
-		whole = ret_functions[i] != NULL;
-	}
-	if (whole)
-		return 0;
-	/* a thread's own, and what failed is the last call */
-	*ret_why = dlerror(); /* NOLINT(concurrency-mt-unsafe) */
-	return -ELIBACC;
+	return sonde_library_open(path, names, ret_functions, ret_why);
 }
 
 /* ---- the child's environment ---- */

@@ -45,6 +45,37 @@ def a_tree_that_was_moved_records_malloc_through_a_link_too():
 
 
 @test
+def what_few_commands_need_is_loaded_by_those_alone():
+    """Their libraries take longer to load than `sonde ps` runs."""
+    sonde = PREFIX / OPTIONS["bindir"] / "sonde"
+    needs = subprocess.run(["readelf", "-dW", sonde], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout
+    found = re.findall(r"lib(?:xml2|yaml|microhttpd)[^\]]*", needs)
+    check_equal(found, [], "needed by every command")
+
+
+@test
+def a_library_that_cannot_be_loaded_is_named():
+    broken = scratch()
+    needed = (BUILD / "src/sys/needed.h").read_text()
+    for name in re.findall(r'"(lib.*)"', needed):
+        (broken / name).write_text("torn")
+    env = {**os.environ, "LD_LIBRARY_PATH": str(broken)}
+    sonde = PREFIX / OPTIONS["bindir"] / "sonde"
+    (broken / "events.xml").write_text("<events/>")
+    check_equal(run(sonde, "record", "-q", "-o", broken / "t", "--",
+                    "true").returncode, 0, "recording")
+    for library, words in (("libxml2", ("generate", broken / "events.xml")),
+                           ("libmicrohttpd", ("view", "--no-browser",
+                                              broken / "t"))):
+        if library not in needed:
+            continue  # a build without that feature
+        done = run(sonde, *words, env=env)
+        check_equal(done.returncode, 1, f"{words}: status; {done.stderr}")
+        check(library in done.stderr, f"{words}: {done.stderr}")
+
+
+@test
 def documents_and_examples_are_installed():
     for name in ("README.md", "LICENSE", "docs/recording.md",
                  "docs/decisions/0001-commit-word.md",

@@ -31,8 +31,20 @@
 #include "base/json.h"
 #include "base/port.h"
 #include "base/unconst.h"
+#include "sys/library.h"
+#include "sys/needed.h"
 #include "view/http/page.h"
 #include "view/http/shown.h"
+
+/* clang-format off */
+#define HTTP_FUNCTIONS(of) \
+	of(MHD_add_response_header) of(MHD_create_response_from_buffer) \
+	of(MHD_destroy_response) of(MHD_get_daemon_info) \
+	of(MHD_lookup_connection_value) of(MHD_queue_response) \
+	of(MHD_start_daemon) of(MHD_stop_daemon)
+
+static struct { HTTP_FUNCTIONS(SONDE_LIBRARY_POINTER) } http;
+/* clang-format on */
 
 #define CONNECTIONS    64
 #define REQUEST_MEMORY ((size_t)64 << 10)
@@ -111,11 +123,11 @@ static void admit_origin(struct MHD_Response *response, const char *origin)
 		{ MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ORIGIN },
 	};
 
-	(void)MHD_add_response_header(response, "Access-Control-Allow-Origin",
-				      origin);
+	(void)http.MHD_add_response_header(
+		response, "Access-Control-Allow-Origin", origin);
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(headers); i++)
-		(void)MHD_add_response_header(response, headers[i][0],
-					      headers[i][1]);
+		(void)http.MHD_add_response_header(response, headers[i][0],
+						   headers[i][1]);
 }
 
 static int send_reply(struct MHD_Connection *connection,
@@ -134,11 +146,11 @@ static int send_reply(struct MHD_Connection *connection,
 	int result;
 
 	if (reply->file)
-		response = MHD_create_response_from_buffer(
+		response = http.MHD_create_response_from_buffer(
 			reply->file->size, sonde_unconst(reply->file->bytes),
 			MHD_RESPMEM_PERSISTENT);
 	else
-		response = MHD_create_response_from_buffer(
+		response = http.MHD_create_response_from_buffer(
 			reply->size, reply->body, MHD_RESPMEM_MUST_FREE);
 	if (!response) {
 		if (!reply->file)
@@ -146,17 +158,17 @@ static int send_reply(struct MHD_Connection *connection,
 		return MHD_NO;
 	}
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(headers); i++)
-		(void)MHD_add_response_header(response, headers[i][0],
-					      headers[i][1]);
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-				      reply->type);
+		(void)http.MHD_add_response_header(response, headers[i][0],
+						   headers[i][1]);
+	(void)http.MHD_add_response_header(
+		response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
 	if (reply->location)
-		(void)MHD_add_response_header(
+		(void)http.MHD_add_response_header(
 			response, MHD_HTTP_HEADER_LOCATION, reply->location);
 	if (reply->origin)
 		admit_origin(response, reply->origin);
-	result = MHD_queue_response(connection, reply->status, response);
-	MHD_destroy_response(response);
+	result = http.MHD_queue_response(connection, reply->status, response);
+	http.MHD_destroy_response(response);
 	return result;
 }
 
@@ -254,12 +266,12 @@ static bool check_who(const struct sonde_view_server *server,
 		      struct MHD_Connection *connection, bool of_service,
 		      bool needs_origin, struct reply *reply)
 {
-	const char *origin = MHD_lookup_connection_value(
+	const char *origin = http.MHD_lookup_connection_value(
 		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
 
 	reply->origin = of_service ? find_allowed_origin(server, origin) : NULL;
 
-	if (!is_our_host(server, MHD_lookup_connection_value(
+	if (!is_our_host(server, http.MHD_lookup_connection_value(
 					 connection, MHD_HEADER_KIND,
 					 MHD_HTTP_HEADER_HOST)))
 		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
@@ -562,10 +574,15 @@ static int listen_on(struct sonde_view_server *server, uint16_t port)
 		.sin_port = htons(port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
+	static const char *const names[] = { HTTP_FUNCTIONS(SONDE_LIBRARY_NAME)
+						     NULL };
 	const union MHD_DaemonInfo *info;
+	const char *why;
 
+	if (sonde_library_open(SONDE_LIBMICROHTTPD, names, &http, &why))
+		return -ELIBACC;
 	errno = 0;
-	server->daemon = MHD_start_daemon(
+	server->daemon = http.MHD_start_daemon(
 		MHD_USE_THREAD_PER_CONNECTION |
 			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL,
 		port, NULL, NULL, answer_request, server, MHD_OPTION_SOCK_ADDR,
@@ -576,7 +593,8 @@ static int listen_on(struct sonde_view_server *server, uint16_t port)
 		MHD_OPTION_NOTIFY_COMPLETED, forget_url, NULL, MHD_OPTION_END);
 	if (!server->daemon)
 		return errno ? -errno : -EIO;
-	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	info = http.MHD_get_daemon_info(server->daemon,
+					MHD_DAEMON_INFO_BIND_PORT);
 	if (info && info->port)
 		port = info->port;
 	(void)snprintf(server->hosts[0], sizeof(server->hosts[0]),
@@ -627,7 +645,7 @@ void sonde_view_server_stop(struct sonde_view_server *server)
 	if (server->service)
 		server->service->stop(server->service->ctx);
 	if (server->daemon)
-		MHD_stop_daemon(server->daemon);
+		http.MHD_stop_daemon(server->daemon);
 	sonde_view_shown_fini(&server->shown);
 	free(server);
 }

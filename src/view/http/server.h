@@ -68,7 +68,8 @@ struct sonde_view_config {
 	size_t nr_origins;
 };
 
-/* 0, and it answers; or a negative errno. The config is borrowed until the end. */
+/* 0, and it answers; -ELIBACC: libmicrohttpd is not what the build found (sys/needed.h);
+ * or another negative errno. The config is borrowed until the end. */
 int sonde_view_server_start(const struct sonde_view_config *config,
 			    struct sonde_view_server **ret_server);
 /* What to open; the server's. */
