@@ -267,6 +267,7 @@ def locals_at_a_site_are_what_the_event_says():
                renames(), "tstop", "tstatus", *dump_all("tsk->pid", "pid"),
                *dump_all("buf[5]"), *dump_all("buf[6]", "next"), output=where,
                symbols=symbols)
+    check("trace frame" in text, text[-3000:])
     renamed = [event for event in KernelTrace(where).events("task_rename")
                if event["newcomm"].startswith("kgdb-")]
     check_equal(len(renamed), NR, text[-3000:])
