@@ -260,7 +260,7 @@ static char *wire_take_text(struct wire *wire)
 	return text;
 }
 
-/* The same, where there must be one. */
+/* A text where there must be one; NULL: there is none, which is an error. */
 static char *wire_need_text(struct wire *wire)
 {
 	char *text = wire_take_text(wire);

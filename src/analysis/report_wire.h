@@ -50,7 +50,7 @@ int sonde_report_pack(const struct sonde_report_item *items, size_t nr,
 /* -EINVAL: that is none; -ENOMEM. Names are the reports' list's own. */
 int sonde_report_unpack(const void *bytes, size_t size,
 			struct sonde_report_item **ret_items, size_t *ret_nr);
-/* What that gave. NULL is fine. */
+/* Frees unpacked reports. NULL is fine. */
 void sonde_report_unpacked_free(struct sonde_report_item *items, size_t nr);
 
 #endif /* ANALYSIS_REPORT_WIRE_H */

@@ -245,7 +245,7 @@ static int visit_entry(struct conversion *conversion, int from, int to,
 	return S_ISREG(info.st_mode) ? visit(conversion, from, to, name) : 0;
 }
 
-/* Of each file in a directory. */
+/* Calls visit() of each file of data in a directory. */
 static int visit_files(struct conversion *conversion, const char *from_path,
 		       int to, visit_fn *visit)
 {

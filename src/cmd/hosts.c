@@ -100,7 +100,7 @@ static const struct sonde_column columns[] = {
 	(1u << COLUMN_TRACES | 1u << COLUMN_KEPT | 1u << COLUMN_PACKETS | \
 	 1u << COLUMN_BYTES | 1u << COLUMN_ERROR | 1u << COLUMN_BOOT)
 
-/* What a machine said last. */
+/* The last heartbeat of a machine. */
 struct host_word {
 	struct sonde_net_beat beat;
 	int64_t got_ns;

@@ -7,7 +7,7 @@
 
 #include "latency/measure.h"
 
-/* As they were given; NULL: not. */
+/* Values of options, as they were given; NULL: not given. */
 struct latency_words {
 	const char *cpus, *duration, *warm_up, *interval, *priority;
 	const char *threshold, *rate, *burst, *svg, *repeats, *time_limit;

@@ -60,7 +60,8 @@ static int recording_of(struct latency_recording *recording,
 	return 0;
 }
 
-/* Where there are other CPUs. */
+/* Keeps the recorder off the CPUs that are measured, if there are others, and the
+ * user has not chosen. */
 static void recording_keep_off(struct latency_recording *recording,
 			       const struct sonde_latency_config *config)
 {

@@ -190,7 +190,7 @@ static int compare_name(const void *name, const void *event)
 	return strcmp(name, ((const struct event *)event)->name);
 }
 
-/* They are sorted. */
+/* Whether an event of this name is listed; the events are sorted. */
 static bool list_has_event(const void *user, const char *name)
 {
 	const struct events *events = user;

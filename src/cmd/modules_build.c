@@ -66,7 +66,7 @@ static bool read_release(const char *headers, char *kernel, size_t size)
 	return begin[1] && modules_path(kernel, size, "%s", begin + 1);
 }
 
-/* It becomes part of paths. */
+/* Whether a name may be that of a kernel: it becomes a part of paths. */
 static bool is_kernel(const char *name)
 {
 	return *name && *name != '.' && !strchr(name, '/');

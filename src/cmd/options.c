@@ -15,7 +15,7 @@
 /* What getopt_long() returns for the first option; letters are smaller. */
 #define FIRST_OPTION 256
 
-/* As getopt_long() wants them. */
+/* A table of options, as getopt_long() wants it. */
 struct parser {
 	size_t nr, nr_letters;
 	size_t nr_common; /* that many are of several commands */

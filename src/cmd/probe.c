@@ -316,7 +316,7 @@ static bool is_noise(const char *line)
 	return strstr(line, "Error in sourced command file") || !*line;
 }
 
-/* Where it is; true: all went well. */
+/* Prints the places of the tracepoints that GDB set; true: all went well. */
 static bool tell_places(char *text)
 {
 	bool is_in = strstr(text, "\n" DONE "\n");

@@ -132,7 +132,7 @@ static int make_one_probe(const struct sonde_probe_kernel_options *wanted,
 	return status;
 }
 
-/* Those of "PROBE; PROBE ...". */
+/* Makes the probes of "PROBE; PROBE ...". */
 static int make_probes(const struct sonde_probe_kernel_options *wanted,
 		       struct kernel_probes *probes)
 {

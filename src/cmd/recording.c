@@ -78,7 +78,7 @@ void sonde_command_scratch_name(const char *kind, const char *folder,
 		       sonde_monotonic_ns());
 }
 
-/* What a recording will share out. */
+/* The budget of memory that a recording will share out. */
 static struct sonde_budget budget_of(const struct sonde_record_options *options,
 				     uint64_t memory_bytes)
 {

@@ -271,7 +271,7 @@ static int report_one(struct sonde_read *read, struct words *words,
 	return status;
 }
 
-/* Each machine by itself. */
+/* Makes the report of each machine by itself. */
 static int report_machines(struct sonde_read *read, struct words *words,
 			   const struct sonde_analysis *analysis)
 {

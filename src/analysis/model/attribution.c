@@ -72,7 +72,7 @@ struct scheduling {
 	struct sonde_event_schedule schedule;
 };
 
-/* What a state tells: the sink. */
+/* The sink of a model: what it tells of threads. */
 struct told {
 	struct row *rows; /* [SONDE_MODEL_CPUS] */
 	struct naming *names;
@@ -560,7 +560,7 @@ static void narrow_streams(const struct sonde_trace *trace,
 	}
 }
 
-/* What these streams have. */
+/* Reads the threads' turns and names from these streams. */
 static int attribution_read_streams(struct sonde_trace *trace, bool *streams,
 				    uint64_t slice_bytes,
 				    struct sonde_attribution *attribution)

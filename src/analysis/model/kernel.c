@@ -183,7 +183,7 @@ static void on_attributed(struct sonde_model *kernel,
 	(void)step;
 }
 
-/* What a part does with a step. */
+/* What a part of the model does with a step, by the step's kind. */
 static sonde_model_handler *const part_handlers[SONDE_NR_STEPS] = {
 	[SONDE_STEP_SWITCH] = sonde_model_on_switch,
 	[SONDE_STEP_WAKE] = sonde_model_on_wake,

@@ -166,7 +166,7 @@ struct sonde_cause {
 	const char *path; /* of what is opened, or fd's; NULL; the state's */
 };
 
-/* Who ends a wait. */
+/* What kind of waker ends a wait. */
 enum sonde_waker_kind {
 	SONDE_WAKER_UNKNOWN,
 	SONDE_WAKER_THREAD,
@@ -191,7 +191,7 @@ struct sonde_waker {
 	int64_t sent_ns; /* of SENDER: when it began to */
 };
 
-/* Of a RUN that no switch ended. */
+/* The priority of a RUN that no switch ended. */
 #define SONDE_PRIO_UNKNOWN INT32_MIN
 
 /* The number of a call stack that an event had; 0: none. */

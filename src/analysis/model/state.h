@@ -92,7 +92,7 @@ struct sonde_model_thread {
 	uint64_t mapped_since; /* of a process: older mappings are gone */
 };
 
-/* What begins and ends on a CPU. */
+/* Kinds of activity that begin and end on a CPU. */
 enum sonde_pair_kind {
 	SONDE_PAIR_IRQ,
 	SONDE_PAIR_SOFTIRQ,
@@ -263,7 +263,7 @@ void sonde_model_cause(const struct sonde_model *kernel,
 		       struct sonde_cause *ret_cause);
 /* Who makes a wake-up, as far as its event says: THREAD, INTERRUPT, MAYBE. */
 uint8_t sonde_model_said_waker(const struct sonde_step *wake);
-/* Who makes this wake-up. */
+/* The waker of this wake-up. */
 void sonde_model_waker(const struct sonde_model *kernel,
 		       const struct sonde_step *wake,
 		       const struct sonde_model_thread *woken,
@@ -297,7 +297,7 @@ void sonde_model_journal(struct sonde_model *part,
  */
 const char *sonde_model_text(struct sonde_model *kernel, const char *text,
 			     size_t length);
-/* As the step says it. */
+/* Gives a thread the name that the step says. */
 void sonde_model_thread_set_name(struct sonde_model *kernel,
 				 const struct sonde_step *step,
 				 struct sonde_model_thread *thread,

@@ -18,7 +18,7 @@
 
 #define SHORTEST_NS 1000
 
-/* Where a loss begins or ends. */
+/* A time at which a loss begins or ends. */
 struct loss_edge {
 	int64_t time_ns;
 	double rate; /* that much more, or less */

@@ -212,7 +212,7 @@ static int end_plugin_piece(struct sonde_plugin_run *run,
 	return run->sink->piece(run->ctx, &piece);
 }
 
-/* What the row is from then on. */
+/* Ends the row's piece there, and begins the next one, of that state and value. */
 static int change_plugin_row(struct sonde_plugin_run *run, int row,
 			     int64_t time_ns, int state, double value)
 {

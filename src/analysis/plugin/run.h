@@ -31,7 +31,7 @@
 #define SONDE_PLUGIN_ROW_NAME 48
 #define SONDE_PLUGIN_NAMES    65536u /* of states, in a run */
 
-/* What a row was. */
+/* What a row was, from when to when. */
 struct sonde_plugin_piece {
 	int row,
 		state; /* as the sink numbered them; state -1: without a name */

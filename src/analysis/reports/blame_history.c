@@ -125,7 +125,7 @@ static void history_ignore_rename(void *ctx, int32_t from, int32_t to)
 
 /* ---- into order ---- */
 
-/* How states and calls begin. */
+/* The members that states and calls both begin with. */
 struct span {
 	int32_t tid;
 	int64_t begin_ns, end_ns;

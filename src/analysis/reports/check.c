@@ -381,7 +381,7 @@ static void add_row(const struct check *check, enum rule rule,
 	sonde_table_text(table, 6, words);
 }
 
-/* What has words of its own. */
+/* Takes the problems that the reader has put into words. */
 static void take_problems(struct check *check)
 {
 	struct sonde_problem problem;

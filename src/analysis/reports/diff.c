@@ -233,7 +233,7 @@ static void say_totals(struct say *say)
 				sonde_round(a->seconds * 1e9)));
 }
 
-/* What couldn't be paired. */
+/* Says how many durations of each side have no pair in the other, and why. */
 static void say_left_out(struct say *say)
 {
 	for (size_t i = 0; i < 2; i++) {

@@ -19,7 +19,7 @@
 #include "reader/key.h"
 #include "reader/reader.h"
 
-/* What all parts share. */
+/* What all parts of the map share. */
 struct plan {
 	struct sonde_durations_config config;
 	uint8_t *roles; /* by event class: what its events can be */

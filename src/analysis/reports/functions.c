@@ -37,7 +37,7 @@ static const struct sonde_journal_form forms[] = {
 	{ LTTNG "_fast:func_exit", SONDE_FUNCTIONS_EXIT, { "addr" } },
 };
 
-/* What a row of the table shows. */
+/* Calls that a row of the table shows. */
 struct group {
 	struct sonde_key key;
 	const struct sonde_name *name; /* NULL: none */

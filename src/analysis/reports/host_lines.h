@@ -36,7 +36,7 @@ struct sonde_host_line {
 int sonde_host_lines_find(const struct sonde_transfers *transfers,
 			  const struct sonde_trace *trace,
 			  struct sonde_host_line *lines);
-/* Of `nr`. Does nothing to zeros. */
+/* Frees what `nr` lines hold; zeros are none. */
 void sonde_host_lines_fini(struct sonde_host_line *lines, size_t nr);
 
 #endif /* ANALYSIS_REPORTS_HOST_LINES_H */

@@ -246,7 +246,7 @@ static const struct sonde_map_ops map_ops = SONDE_MAP_OPS(
 
 /* ---- the run ---- */
 
-/* Whose time is not in the report. */
+/* Notes which threads' time is not in the report. */
 static void note_scope(const struct sonde_model_counts *counts,
 		       struct sonde_report *report)
 {

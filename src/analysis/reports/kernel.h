@@ -38,7 +38,7 @@ struct sonde_sums {
 	uint64_t left_out; /* there was no room for */
 };
 
-/* What a report shows from. */
+/* The result of a model, from which a report makes its tables. */
 struct sonde_model_result {
 	const struct sonde_analysis_args *args;
 	const struct sonde_model_tables *tables;
@@ -97,7 +97,7 @@ bool sonde_model_is_by(const struct sonde_analysis_args *args,
 struct sonde_tally *sonde_sums_at(struct sonde_sums *sums, unsigned int group,
 				  int64_t number,
 				  const struct sonde_interval *interval);
-/* Likewise by a key. */
+/* The tally with this key in a group, likewise. */
 struct sonde_tally *sonde_sums_at_key(struct sonde_sums *sums,
 				      unsigned int group,
 				      const struct sonde_key *key,

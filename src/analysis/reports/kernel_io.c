@@ -20,12 +20,12 @@ enum {
 	BY_FILE,   /* likewise */
 };
 
-/* Of a device. */
+/* The sums of a device's tally. */
 enum {
 	DEVICE_BYTES,
 };
 
-/* Of a thread or a file. */
+/* The sums of a thread's or a file's tally. */
 enum {
 	READS,
 	READ_BYTES,

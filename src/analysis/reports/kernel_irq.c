@@ -24,7 +24,7 @@ enum {
 	SOFT,
 };
 
-/* Of a CPU's tally. */
+/* The sums of a CPU's tally. */
 enum {
 	HARD_COUNT,
 	HARD_NS,

@@ -106,7 +106,7 @@ static const struct sonde_map_ops ops =
 	SONDE_MAP_OPS(struct mentions, mentions_begin, mentions_event,
 		      mentions_merge, mentions_fini);
 
-/* Those of programs, for free(). */
+/* Which streams are of programs, for free(). */
 static bool *streams_of_programs(const struct sonde_analysis_args *args)
 {
 	const struct sonde_trace *trace = args->trace;

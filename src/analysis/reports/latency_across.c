@@ -39,7 +39,7 @@ static void note_spans(const struct sonde_analysis_args *args,
 				across->widest_ns));
 }
 
-/* What isn't known, and why. */
+/* Notes what isn't known of latencies across machines, and why. */
 static void note_doubts(const struct sonde_analysis_args *args,
 			const struct sonde_across *across,
 			struct sonde_report *report)

@@ -26,7 +26,7 @@ static const char *const functions[SONDE_HEAP_NR_OPS] = {
 	[SONDE_HEAP_FREE] = "free",
 };
 
-/* Who held most at the peak. */
+/* The site that held most bytes at the peak. */
 static const struct sonde_heap_site *
 greatest_site(const struct sonde_heap *heap)
 {
@@ -135,7 +135,7 @@ static void add_summary(const struct sonde_heap *heap,
 	sonde_table_uint(table, 6, heap->reused);
 }
 
-/* What rows are made of. */
+/* What the rows of the table are made of. */
 struct table {
 	const struct sonde_analysis_args *args;
 	const struct sonde_heap *heap;

@@ -17,7 +17,7 @@ enum sonde_malloc_sum {
 	SONDE_MALLOC_CALLS,
 };
 
-/* What shares and rates are of. */
+/* The whole that shares and rates are of. */
 struct sonde_malloc_whole {
 	uint64_t peak_bytes;
 	double seconds;

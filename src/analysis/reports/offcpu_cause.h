@@ -46,7 +46,7 @@ void sonde_causes_fini(struct sonde_causes *causes);
 /* Whether it is a lock that somebody holds: no condition variable, and no
  * futex of unknown purpose. */
 bool sonde_cause_is_lock(const struct sonde_cause *cause);
-/* All return `to`. */
+/* Each writes a text, and returns `to`. */
 const char *sonde_cause_text(const struct sonde_causes *causes,
 			     const struct sonde_cause *cause, char *to,
 			     size_t size);

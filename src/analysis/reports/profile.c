@@ -67,7 +67,7 @@ static const struct {
 	{ "_end", false },
 };
 
-/* What events of a class do. */
+/* What events of a class begin and end. */
 struct binding {
 	size_t nr_roles;
 	struct role {
@@ -174,7 +174,7 @@ static void profile_bind_class(struct plan *plan,
 	binding->user_ends = sonde_filter_wants(args->end, cls);
 }
 
-/* Where what begins and ends is. */
+/* Reads where events that begin or end activities were lost. */
 static int profile_read_lost(struct plan *plan)
 {
 	uint8_t *wanted = calloc(plan->nr_classes + 1, 1);

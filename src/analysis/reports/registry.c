@@ -34,7 +34,7 @@ static const struct sonde_analysis *const analyses[] = {
 	&sonde_analysis_critical,
 };
 
-/* Of plug-ins: behind ours. */
+/* The analyses of plug-ins, which are listed behind ours. */
 static const struct sonde_analysis **added;
 static size_t nr_added;
 static size_t added_room;

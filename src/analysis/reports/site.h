@@ -34,7 +34,7 @@ sonde_analysis_site_of(const struct sonde_model_stack *stack, int64_t time_ns);
 const struct sonde_name *
 sonde_analysis_site_name(const struct sonde_analysis_args *args,
 			 const struct sonde_analysis_site *site);
-/* That as a table's text, or NULL. */
+/* The call's name as a table's text, or NULL. */
 const char *sonde_analysis_site_text(const struct sonde_analysis_args *args,
 				     const struct sonde_analysis_site *site);
 

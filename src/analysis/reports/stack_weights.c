@@ -192,7 +192,7 @@ static void weigh_fini(void *memory)
 static const struct sonde_map_ops ops = SONDE_MAP_OPS(
 	struct part, weigh_begin, weigh_event, weigh_merge, weigh_fini);
 
-/* Where what was added up goes. */
+/* Where sums of weights go. */
 struct scale {
 	int (*add)(void *ctx, const struct sonde_analysis_weight *weight);
 	void *ctx;

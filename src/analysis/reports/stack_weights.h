@@ -29,7 +29,7 @@ struct sonde_analysis_weight {
 	uint64_t count; /* of events, blocks or waits; of a peak: allocations */
 };
 
-/* What add() did not get. */
+/* Events that add() did not get. */
 struct sonde_analysis_weightless {
 	uint64_t stackless; /* events whose class has no call stacks */
 	uint64_t valueless; /* events whose value is none, or below 0 */

@@ -184,7 +184,7 @@ static bool read_numbers(const struct sonde_event *event,
 	return true;
 }
 
-/* What was not even taken. */
+/* Adds up the transfers that were left out or can't be matched. */
 static void add_untaken(struct sonde_transfers *to,
 			const struct sonde_transfers *from)
 {

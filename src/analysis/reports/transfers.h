@@ -68,14 +68,14 @@ struct sonde_transfers {
 	bool has_events;            /* some machine's trace can have them */
 };
 
-/* Those of all machines, matched, of a time that the options choose. 0 or a negative
- * errno; the transfers are for _fini() in any case. */
+/* Reads the transfers of all machines, of a time that the options choose, and matches
+ * them. 0 or a negative errno; the transfers are for _fini() in any case. */
 int sonde_transfers_read(struct sonde_trace *trace,
 			 const struct sonde_map_options *options,
 			 struct sonde_transfers *ret_transfers);
-/* That, of those that are there. */
+/* Matches the transfers that have been read. */
 void sonde_transfers_match(struct sonde_transfers *transfers);
-/* Of zeros, does nothing. */
+/* Transfers that are zeros are none. */
 void sonde_transfers_fini(struct sonde_transfers *transfers);
 
 /* From one machine to another, each time by its own clock: it was sent then or
