@@ -8,19 +8,26 @@
  *	hot_TRACER cold		events with 8 MiB touched in between
  *	hot_TRACER hits NR	int events one by one: "TRACER NAME MIN MEAN MAX
  *				DEVIATION P50 P99.99 EVENTS", cycles; of "reads"
- *				nothing is between two reads of the counter
+ *				nothing is between two reads of the counter, of
+ *				"call" a system call
  *	hot_TRACER hits NR cold	the same, with 8 MiB touched in between
  *	hot_TRACER turns NR	the turns of a loop with an int event in each
  *	hot_TRACER paced NR RATE  NR int events, so many a second, or as fast as
  *				it goes: "TRACER paced RATE", that was reached
  *	hot_TRACER threads N [M]	one int event, N threads at once; M times
  *				as many as without (10)
+ *	hot_TRACER at-once N NR	NR int events by each of N threads at once, each on
+ *				a CPU: "TRACER at-onceN TICKS", of the counter from
+ *				the first's begin to the last's end, by all events
  *	hot_TRACER emit N	N int events and nothing else
  *	hot_TRACER wait		all variants, once a line can be read
  */
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "measure.h"
 
@@ -108,6 +115,13 @@ static void hit_off(int i)
 	__asm__ volatile("" ::: "memory");
 }
 
+/* Two events of the kernel, if its calls are recorded. */
+static void hit_call(int i)
+{
+	(void)i;
+	(void)syscall(SYS_getppid);
+}
+
 /* The counter, read neither before nor behind where it stands. */
 static inline uint64_t fenced_tsc(void)
 {
@@ -177,6 +191,7 @@ static void all_hits(long nr, int is_cold)
 	hits("reads", hit_nothing, nr, is_cold);
 	hits("off", hit_off, nr, is_cold);
 	hits("int", hit_int, nr, is_cold);
+	hits("call", hit_call, nr, is_cold);
 }
 
 /* From the begin of a turn to that of the next. */
@@ -257,6 +272,59 @@ static void threads(int nr, long factor)
 	}
 }
 
+/* ---- at once, by the counter ---- */
+
+struct at_once {
+	pthread_barrier_t *barrier;
+	long nr;
+	int cpu;
+	uint64_t begin;
+	uint64_t end;
+};
+
+static void *emit_at_once(void *arg)
+{
+	struct at_once *me = arg;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(me->cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		exit(1);
+	run_int(1000); /* warm up */
+	(void)pthread_barrier_wait(me->barrier);
+	me->begin = measure_tsc();
+	run_int(me->nr);
+	me->end = measure_tsc();
+	return NULL;
+}
+
+static void at_once(int nr, long events)
+{
+	struct at_once all[64] = { 0 };
+	pthread_t thread[64];
+	pthread_barrier_t barrier;
+	uint64_t begin = UINT64_MAX;
+	uint64_t end = 0;
+
+	if (nr < 1 || nr > 64 || pthread_barrier_init(&barrier, NULL, nr))
+		exit(1);
+	for (int i = 0; i < nr; i++) {
+		all[i] = (struct at_once){ &barrier, events, i, 0, 0 };
+		if (pthread_create(&thread[i], NULL, emit_at_once, &all[i]))
+			exit(1);
+	}
+	for (int i = 0; i < nr; i++) {
+		(void)pthread_join(thread[i], NULL);
+		if (all[i].begin < begin)
+			begin = all[i].begin;
+		if (all[i].end > end)
+			end = all[i].end;
+	}
+	printf(TRACER " at-once%d %.2f\n", nr,
+	       (double)(end - begin) / ((double)events * nr));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "cold")) {
@@ -269,6 +337,8 @@ int main(int argc, char **argv)
 		paced(atol(argv[2]), atof(argv[3]));
 	} else if (argc > 2 && !strcmp(argv[1], "threads")) {
 		threads(atoi(argv[2]), argc > 3 ? atol(argv[3]) : 10);
+	} else if (argc > 3 && !strcmp(argv[1], "at-once")) {
+		at_once(atoi(argv[2]), atol(argv[3]));
 	} else if (argc > 2 && !strcmp(argv[1], "emit")) {
 		run_int(atol(argv[2]));
 	} else {

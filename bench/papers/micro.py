@@ -227,11 +227,25 @@ def hit_rows(runs, *middle):
              runs.most((name, "max"))] for name in names]
 
 
-def kernel_rows(mhz):
-    """The mean of the kernel's event, which is not measured one by one."""
-    found = macro.tracers(macro.FLIGHT)[1:]
-    return [["kernel, " + tracer.name, None, None,
-             macro.cost_of_an_event(tracer) * mhz / 1000, None]
+def kernel_rows():
+    """Of the kernel's event: half of what a call takes more that has two; the
+    greatest is that of a call, which an interrupt may be in."""
+    found = macro.tracers(macro.FLIGHT)
+    runs = Runs()
+    columns = {"min": MIN, "median": MEDIAN, "mean": MEAN, "max": MAX}
+    for _ in turns(5, 3):
+        for tracer in found:
+            row = rows_of(tracer.run(*pinned(program("hot_sonde"), "hits",
+                                             HITS)), "sonde ")["call"]
+            for what, column in columns.items():
+                runs.add((tracer.name, what), row[column])
+    least = runs.least(("untraced", "min"))
+    middle = {what: runs.get(("untraced", what)) for what in columns}
+    return [["kernel, " + tracer.name,
+             (runs.least((tracer.name, "min")) - least) / 2,
+             *((runs.get((tracer.name, what)) - middle[what]) / 2
+               for what in ("median", "mean")),
+             runs.most((tracer.name, "max")) - middle["median"]]
             for tracer in found]
 
 
@@ -258,11 +272,11 @@ def events():
              "and of the means, and the greatest; two fenced readings of the counter, "
              f"{reads:.0f} cycles, are taken off; what takes the CPU away is "
              "in the means and the greatest"]
-    mhz = paper.mhz()
-    show("lttng-1", kernel_rows(mhz) + hit_rows(runs, "median", "mean"), [
+    show("lttng-1", kernel_rows() + hit_rows(runs, "median", "mean"), [
         *notes, "the counter may go on in steps of some ten; the kernel's: "
         "half of what a system call takes more whose "
-        "entry and exit are recorded, with the machine's other events"])
+        "entry and exit are recorded, with the machine's other events; of the "
+        "greatest all that the call takes more than the median without"])
     unwritten()
     cold = {name: run for name, run in ways.items()
             if "flight recorder" in name}
