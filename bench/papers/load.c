@@ -3,9 +3,10 @@
  * load.c - small programs that do what those do which papers load a machine with,
  * and which Debian lacks or a machine may not have.
  *
- *	load ping ADDRESS NR	as ping -f: NR echo requests, each when the one
- *				before is answered: "ping NR MEAN DEVIATION MIN
- *				MEDIAN MAX", round trips in us
+ *	load ping ADDRESS NR [US]
+ *				as ping -f: NR echo requests, each when the one
+ *				before is answered, or so many us later: "ping NR
+ *				MEAN DEVIATION MIN MEDIAN MAX", round trips in us
  *	load groups NR MESSAGES	as hackbench: in each of NR groups 10 senders
  *				that send so many messages of 100 bytes to each
  *				of 10 receivers: "groups SECONDS"
@@ -137,7 +138,7 @@ static double round_trip(int fd, const struct sockaddr_in *to, uint16_t nr)
 	return (seconds() - begin) * 1e6;
 }
 
-static int ping(const char *where, int nr)
+static int ping(const char *where, int nr, unsigned int pause_us)
 {
 	int fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP);
 	struct sockaddr_in to = address(where);
@@ -148,6 +149,8 @@ static int ping(const char *where, int nr)
 	if (fd < 0 || !us)
 		give_up("load: a raw socket");
 	for (int i = 0; i < nr; i++) {
+		if (pause_us)
+			(void)usleep(pause_us);
 		us[i] = round_trip(fd, &to, (uint16_t)i);
 		sum += us[i];
 		squares += us[i] * us[i];
@@ -350,9 +353,11 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
 
-	if (!strcmp(what, "ping") && argc == 4)
+	if (!strcmp(what, "ping") && (argc == 4 || argc == 5))
 		return atoi(argv[3]) > 0 && atoi(argv[3]) <= PINGS_MAX ?
-			       ping(argv[2], atoi(argv[3])) :
+			       ping(argv[2], atoi(argv[3]),
+				    argc > 4 ? (unsigned int)atoi(argv[4]) :
+					       0) :
 			       2;
 	if (!strcmp(what, "groups") && argc == 4)
 		return groups(atoi(argv[2]), atoi(argv[3]));

@@ -146,19 +146,25 @@ def server(address, there=(), cpus=None):
         paper.limits.end(process)
 
 
-def ping(found, address):
-    """Rows of the table, and notes."""
-    nr = 10000 if paper.options.quick else 50000
+def pings(found, *words):
+    """Runs of `papers_load ping` with these words, and what they recorded."""
     runs, events = Runs(), Runs()
     for _ in turns(5, 3):
         for tracer in found:
-            _, mean, deviation, _, median, _ = rows_of(tracer.run(
-                program("papers_load"), "ping", address, nr))["ping"]
+            nr, mean, deviation, _, median, _ = rows_of(tracer.run(
+                program("papers_load"), "ping", *words))["ping"]
             runs.add((tracer.name, "mean"), mean)
             runs.add((tracer.name, "median"), median)
             runs.add((tracer.name, "deviation"), deviation)
             if tracer.said and "events_recorded" in tracer.said:
                 events.add(tracer.name, tracer.said["events_recorded"] / nr)
+    return runs, events
+
+
+def ping(found, address):
+    """Rows of the table, and notes."""
+    nr = 10000 if paper.options.quick else 50000
+    runs, events = pings(found, address, nr)
     base = runs.get(("untraced", "median"))
     each = events.get(DISK)
     notes = [f"{nr:,} round trips; {runs.words()}",
@@ -174,6 +180,22 @@ def ping(found, address):
     return [[t.name, None if t.name == "untraced" else each,
              runs.get((t.name, "mean")), runs.get((t.name, "deviation"))]
             for t in found], notes
+
+
+def ping_beside_a_build(found, address):
+    """The same every 2 ms, when caches have others' data."""
+    nr = 500 if paper.options.quick else 2000
+    with Busy(len(paper.CPUS), *compile_command()):
+        runs, _ = pings(found, address, nr, 2000)
+    rows, notes = ping(found, address)
+    return rows + [[f"{t.name}, beside a build", None,
+                    runs.get((t.name, "mean")), runs.get((t.name, "deviation"))]
+                   for t in found], [
+        *notes, f"beside a build: of one file again and again on each CPU, "
+        f"{nr:,} round trips, one every 2 ms, as in the paper; medians of "
+        "round trips, us: " + "; ".join(
+            f"{t.name} {runs.get((t.name, 'median')):.2f}" for t in found),
+        f"beside a build: {runs.words()}"]
 
 
 def files(found, address, there=(), clients=None):
@@ -203,7 +225,8 @@ def files(found, address, there=(), clients=None):
 def network():
     found = tracers()
     say_who_is_missing()
-    for name, measure in (("lockfree-3", ping), ("lockfree-6", files)):
+    for name, measure in (("lockfree-3", ping_beside_a_build),
+                          ("lockfree-6", files)):
         try:
             show(name, *measure(found, "127.0.0.1"))
         except Refused as why:
@@ -365,12 +388,17 @@ def drawn(name, *words):
 
 
 class Busy:
-    """Others that want the CPUs meanwhile, as hackbench does in the paper."""
+    """Others that want the CPUs meanwhile: so many times the command, again and
+    again."""
+
+    def __init__(self, nr, *command):
+        self.loop = f"while :; do {shlex.join(map(str, command))}; done"
+        self.nr = nr
 
     def __enter__(self):
         self.process = subprocess.Popen(
-            ["sh", "-c", f"while :; do {program('papers_load')} groups 1 200; "
-             "done"], stdout=subprocess.DEVNULL, start_new_session=True)
+            ["sh", "-c", f"{self.loop} & " * self.nr + "wait"],
+            stdout=subprocess.DEVNULL, start_new_session=True)
 
     def __exit__(self, *_):
         paper.limits.end(self.process)
@@ -388,7 +416,7 @@ def timer():
     duration = "2s" if paper.options.quick else "10s"
     for kind, name in (("timer", "realtime-1"), ("wakeup", "more-wakeup")):
         runs = Runs()
-        with Busy():
+        with Busy(1, program("papers_load"), "groups", 1, 200):
             for _ in turns(3, 2):
                 for tracer in found:
                     svg = drawn(f"{kind}-{found.index(tracer)}")
