@@ -17,7 +17,7 @@
  * is how much later it began than it should have. Try it:
  *
  *	cc controlloop.c -o controlloop $(pkg-config --cflags --libs sonde)
- *	sonde record -a -k sched,irq,timer -o late -- ./controlloop --disturb
+ *	sonde record --realtime -a -k sched,irq,timer -o late -- ./controlloop --disturb
  *	sonde report latency --explain --end 'event == "loop:turn_begin"' \
  *		--value late_ns --threshold 1ms late
  */
