@@ -237,7 +237,7 @@ def network():
             show("lockfree-5", *files(found, address, there))
     except Refused as why:
         paper.skip("lockfree-4, lockfree-5", why)
-    figure_3([t for t in found if t.name in ("untraced", FLIGHT)])
+    figure_3([t for t in found if t.name in ("untraced", FLIGHT, DISK)])
 
 
 def figure_3(found):
@@ -274,6 +274,15 @@ def compile_command():
     return ["cc", "-O2", "-I", root / "src", "-I", root / "include",
             "-DRING_LOCAL", "-c", paper.HERE / "rings.c", "-o",
             paper.work / "rings.o"]
+
+
+def build_command():
+    """A project's: some of our files, as many at a time as there are CPUs."""
+    root = paper.HERE.parents[1]
+    sources = sorted((root / "src/ctf").glob("*.c"))[:8]
+    return ["sh", "-c", 'nr=$1; shift; printf "%s\\n" "$@" | xargs -P "$nr" '
+            f"-n 1 cc -O1 -D_GNU_SOURCE -I{root}/src -I{root}/include -o "
+            "/dev/null -c", "sh", len(paper.CPUS), *sources]
 
 
 def shell(*parts):
@@ -358,7 +367,8 @@ def loads():
             "hackbench-like, 40 processes": lambda t: rows_of(
                 t.run(load, "groups", 2, 100))["groups"][0],
             "find /usr": lambda t: timed(t, ["find", "/usr", "-type", "f"]),
-            "cc of one file": lambda t: timed(t, compile_command())}
+            "cc of one file": lambda t: timed(t, compile_command()),
+            "a build": lambda t: timed(t, build_command())}
     runs = Runs()
     for _ in turns(5, 2):
         for name, measure in work.items():
@@ -367,7 +377,9 @@ def loads():
     show("more-loads", [
         [name, *(runs.get((t.name, name)) / runs.get(("untraced", name))
                  for t in found)] for name in work],
-        [runs.words(), "events: " + ",".join(RULES[2:]) + " of the machine"],
+        [runs.words(), "events: " + ",".join(RULES[2:]) + " of the machine",
+         "a build: eight of Sonde's files, as many at a time as there are "
+         "CPUs"],
         columns=[t.name for t in found])
 
 
@@ -500,8 +512,8 @@ def loop():
                      ("min", "mean", "high", "deviation", "max"))]
             for name in ways]
     notes.append("1,000,000 turns, "
-                 + priority() + " on a CPU, the recorder on another; medians of the runs, of the greatest as well: "
-                 + runs.words())
+                 + priority() + " on a CPU, the recorder on another; medians of "
+                 "the runs, of the greatest as well: " + runs.words())
     notes += [f"{name}: {nr:,} events lost" for name, nr in lost.items() if nr]
     show("realtime-2", rows, notes)
     show("realtime-3", [row for row in rows if "LTTng" in row[0] or
