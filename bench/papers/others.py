@@ -74,13 +74,19 @@ def kernel_gdb():
         raise Refused("bench/kernel_gdb had no row")
     for name, call in (("gdb-2", "read"), ("gdb-5", "rename"),
                        ("gdb-7", "rename")):
-        show(name, [
-            ["Sonde (BPF), instructions: false condition",
-             found.get((call, "false"))],
-            ["condition and two values", found.get((call, "true"))],
-            ["a BPF program that does nothing", found.get((call, "hook"))]],
+        show(name, [[what, found[call, case]] for what, case in (
+            ("Sonde (BPF), instructions: false condition", "false"),
+            ("condition and two values", "true"),
+            ("a BPF program that does nothing", "hook"),
+            ("Sonde (module): false condition", "module_false"),
+            ("condition and all fields", "module_true"),
+            ("a kprobe that does nothing", "bare"),
+            ("bpftrace: false condition", "bpftrace-false"),
+            ("condition and a line of text", "bpftrace-true"))
+            if (call, case) in found],
             ["more than the call without any probe, in a guest that counts "
-             "instructions"], columns=["instructions"])
+             "instructions; bench/kernel_gdb --stap has SystemTap's, by a "
+             "module that was built outside"], columns=["instructions"])
 
 
 # ---- a static tracepoint of the kernel ----
