@@ -127,9 +127,10 @@ class Apt:
 
     def __init__(self, folder, origin):
         self.options = ["-o", "APT::Sandbox::User="]
+        self.state = None
         if origin.suites:
-            state = folder / f"apt-{origin.suites[-1]}-{origin.arch}"
-            self._own_state(state, origin)
+            self.state = folder / f"apt-{origin.suites[-1]}-{origin.arch}"
+            self._own_state(self.state, origin)
 
     def _own_state(self, state, origin):
         for part in ("lists/partial", "cache/archives/partial"):
@@ -160,6 +161,16 @@ class Apt:
     def depends(self, package):
         text = self._run("apt-cache", "depends", package).stdout
         return re.findall(r"^  Depends: ([^<:\s]+)", text, re.M)
+
+    def fetch_all(self, package):
+        """The files of it and of all that it needs: nothing is installed, by a state
+        of apt's own."""
+        run = self._run("apt-get", "-q", "-y", "--no-install-recommends",
+                        "--download-only", "install", package)
+        found = sorted((self.state / "cache/archives").glob("*.deb"))
+        if run.returncode or not found:
+            raise Problem(f"can't download {package}:\n{run.stdout}")
+        return found
 
     def fetch(self, package, folder):
         """The package's file in the folder, downloaded if it is not there."""
@@ -305,6 +316,23 @@ class Cache:
             subprocess.run(["dpkg", "-x", apt.fetch(part, self.folder),
                             folder], check=True)
 
+    def newer_qemu(self):
+        """The beginning of a command: Debian 13's, with its own libraries. That of
+        Debian 12 starts no second CPU where instructions are counted."""
+        root = self.folder / "qemu-trixie"
+        if not root.exists():
+            apt = Apt(self.folder, Origin("", suites=("trixie",)))
+            packages = apt.fetch_all("qemu-system-x86")
+            partial = root.with_name(root.name + ".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            for package in packages:
+                subprocess.run(["dpkg", "-x", package, partial], check=True)
+            partial.rename(root)
+        libraries = root / "usr/lib/x86_64-linux-gnu"
+        return [libraries / "ld-linux-x86-64.so.2", "--library-path", libraries,
+                root / "usr/bin/qemu-system-x86_64", "-L",
+                root / "usr/share/qemu", "-L", root / "usr/share/seabios"]
+
     def busybox(self, arch):
         """One that needs no libraries."""
         if arch == "amd64":
@@ -427,11 +455,12 @@ class Guest:
     `keep` are folders the guest must see though they are below /tmp, say;
     `icount`: its counter counts the instructions it executes; `host`: it may
     ask for what class Host offers; `parallel`: its CPUs run at the same time,
-    which x86 does not survive (see _start)."""
+    which x86 does not survive (see _start); `qemu`: a newer one, newer_qemu()."""
 
     def __init__(self, kernel, share, keep=(), cpus=2, icount=False,
-                 host=False, parallel=False):
+                 host=False, parallel=False, qemu=("qemu-system-x86_64",)):
         self.kernel = kernel
+        self.qemu = qemu
         self.share = pathlib.Path(share)
         self.console = self.share / "console.log"
         self.cpus = cpus
@@ -496,7 +525,7 @@ class Guest:
         # that moves single bytes. Where instructions are counted, they are
         # those of the whole machine.
         cpu = "max" if self.icount else "max,la57=off,erms=off,fsrm=off"
-        return ["qemu-system-x86_64", "-cpu", cpu, "-m", "2048", *options,
+        return [*self.qemu, "-cpu", cpu, "-m", "2048", *options,
                 "-append", f"console=ttyS0 {words} {clock}",
                 *self._folder("/", "root", ",readonly=on")]
 
