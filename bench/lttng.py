@@ -9,11 +9,18 @@ import subprocess
 NAME = "sonde-bench"
 
 
+def is_missing(program):
+    """Why `program`, which is built for it, can't be recorded; None: it can,
+    with its daemon."""
+    if os.access(program, os.X_OK) and shutil.which("lttng"):
+        return None
+    return "LTTng-UST is not installed"
+
+
 def why_not(program):
-    """Why `program`, which was built for it, can't be recorded; None: it can.
-    Starts its daemon if there is none."""
-    if not (os.access(program, os.X_OK) and shutil.which("lttng")):
-        return "LTTng-UST is not installed"
+    """The same; starts its daemon if there is none."""
+    if is_missing(program):
+        return is_missing(program)
     for command in (["pgrep", "-x", "lttng-sessiond"],
                     ["lttng-sessiond", "--daemonize"]):
         if not subprocess.run(command, stdout=subprocess.DEVNULL,
@@ -47,6 +54,10 @@ def session(budget, events, *create, channel=()):
 def lost(budget):
     """Events that the session, which still is, has lost so far."""
     call(budget, "stop")
-    told = call(budget, "list", NAME)
+    return lost_in(call(budget, "list", NAME))
+
+
+def lost_in(told):
+    """The same, of what `lttng list` told."""
     return sum(int(n) for n in re.findall(
         r"(?:Discarded events|Lost packets): (\d+)", told))

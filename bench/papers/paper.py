@@ -54,6 +54,14 @@ def sonde():
     return str(pathlib.Path(options.build) / "src/cmd/sonde")
 
 
+def installed():
+    """The build's folder, in which stage/ has what it installs."""
+    build = pathlib.Path(options.build)
+    out("meson", "install", "-C", build, "--no-rebuild", "--quiet",
+        "--only-changed", "--destdir", build / "stage")
+    return build
+
+
 def out(*command, **more):
     return budget.run(command, check=True, stdout=subprocess.PIPE,
                       stderr=subprocess.DEVNULL, **more).stdout

@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: MIT
+"""guests - tables about kernels that this machine doesn't run: Debian's standard
+one and the one with PREEMPT_RT, each in a guest with one CPU whose counter counts
+the instructions that it executes (QEMU, -icount shift=0): a nanosecond there is an
+instruction, whatever else this machine does meanwhile.
+
+With one CPU the recorder can't run beside a loop of a higher priority: rings hold
+all that the loop makes, and are read behind it. So what is measured is what a
+tracer does in the loop's thread and in the kernel's interrupts."""
+import concurrent.futures
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+
+import paper
+from paper import Refused, rows_of, show
+
+ROOT = paper.HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tests/vm"))
+import lttng  # noqa: E402
+from guest import Cache, Guest, Problem  # noqa: E402
+from modules import Built  # noqa: E402
+
+KERNELS = ("6.1", "6.1-rt")
+LIMIT_S = 1200
+TURNS = 1000000
+NR_CPUS = (1, 2, 4, 8)
+HITS = 20000
+RULES = ["-a", "-k", "sched,irq,timer,net,syscalls"]
+FULL = 600000  # events of eight bytes, more than 4 MiB hold
+# What a thread is late by, and the turns of npt's loop; $1: where it is told.
+ALL = """
+sonde latency timer --interval 100us --duration 200ms --cpu 0 --json >$1.timer
+sonde latency wakeup --interval 100us --duration 200ms --cpu 0 --json >$1.wakeup
+chrt -f 80 hot_sonde turns {turns} >$1.turns
+"""
+BUSY = "while :; do papers_load groups 1 20; done >/dev/null &\n"
+# The recordings of the kernel, and those of the loop's own events.
+KERNEL = {
+    "untraced": [],
+    "Sonde (BPF), flight recorder": ["--kernel-source", "bpf"],
+    "Sonde (module), flight recorder": ["--kernel-source", "modules"],
+    "Sonde (tracefs), flight recorder": ["--kernel-source", "tracefs"],
+}
+LOOP = {
+    "Sonde, the loop's events": [],
+    "Sonde, both (BPF)": [*RULES, "--kernel-source", "bpf"],
+    "Sonde, both (module)": [*RULES, "--kernel-source", "modules"],
+}
+LTTNG = {"LTTng-UST, woken by the writer": "0",
+         "LTTng-UST, read timer of 200 us": "200"}
+WORST = {
+    "an event": "fast", "one that opens a sub-buffer": "switch",
+    "one of another thread than the last": "thread",
+    "a thread's first": "first", "one that finds the ring full": "full",
+}
+
+
+def record(name, *how):
+    """The beginning of a command: it says into NAME.said what it recorded."""
+    return ["recorded", name, *how, "--"]
+
+
+def told(name, *command):
+    """The command; what it prints is in the share."""
+    return ["sh", "-c", f"exec {shlex.join(command)} >/mnt/share/{name}"]
+
+
+def kernel_lines():
+    """Each recording of the kernel is one of `all`."""
+    for i, (name, how) in enumerate(KERNEL.items()):
+        begin = record(f"k{i}", *RULES, "-e", "none:none", "--mode",
+                       "overwrite", *how) if how else []
+        yield [*begin, "sh", "/mnt/share/all", f"/mnt/share/k{i}"]
+
+
+def loop_lines():
+    for i, how in enumerate(LOOP.values()):
+        yield [*record(f"u{i}", "--realtime", "-e", "bench:integer", *how),
+               *told(f"u{i}.turns", "chrt", "-f", "80", "hot_sonde", "turns",
+                     str(TURNS))]
+
+
+def lttng_lines():
+    """As bench/lttng.py does it."""
+    yield ["lttng-sessiond", "--daemonize"]
+    for i, timer in enumerate(LTTNG.values()):
+        yield ["lttng", "create", f"s{i}", "--output", f"/tmp/lttng{i}"]
+        yield ["lttng", "enable-channel", "-u", "c", "--subbuf-size", "1M",
+               "--num-subbuf", "32", "--read-timer", timer]
+        yield ["lttng", "enable-event", "-u", "-c", "c", "bench:integer"]
+        yield ["lttng", "start"]
+        yield told(f"l{i}.turns", "chrt", "-f", "80", "hot_lttng", "turns",
+                   str(TURNS))
+        yield ["lttng", "stop"]
+        yield told(f"l{i}.lost", "lttng", "list", f"s{i}")
+        yield ["lttng", "destroy", f"s{i}"]
+
+
+def worst_lines():
+    """In rings that hold all, but for `full`."""
+    for name in WORST.values():
+        memory, words = "16M", []
+        if name == "full":
+            memory, words = "4M", [str(FULL)]
+        yield [*record(f"w-{name}", "--realtime", "--memory", memory,
+                       "--subbuf", "64K"),
+               *told(f"w-{name}.worst", "chrt", "-f", "80", "papers_worst",
+                     name, *words)]
+
+
+SETUP = """exec >/mnt/share/output 2>&1
+set -x
+cd /tmp
+# A loop of a real-time priority is not to be stopped.
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+insmod /mnt/share/sonde.ko
+recorded() {
+	said=$1
+	shift
+	rm -rf /tmp/trace
+	sonde record --json -o /tmp/trace "$@" 2>/mnt/share/$said.said
+}
+"""
+
+
+# What is read from this machine takes no time there: a recorder that is not in
+# memory yet would be waited for in vain.
+WARM = [*record("warm", "--realtime", "-e", "bench:integer"), "hot_sonde",
+        "emit", "1"]
+
+
+def begin(build):
+    return f"PATH={build}/stage/usr/local/bin:{build}/bench:$PATH\n{SETUP}"
+
+
+def commands(lines):
+    return "".join(shlex.join(words) + "\n" for words in lines)
+
+
+def script(build, with_lttng):
+    quiet = [*loop_lines(), *worst_lines()]
+    if with_lttng:
+        quiet += lttng_lines()
+    return (begin(build) + commands([WARM, *quiet]) + BUSY +
+            commands(kernel_lines()))
+
+
+def run(cache, name, job, what, **guest):
+    """The share, in which is what was said."""
+    kernel = cache.kernel(name)
+    share = cache.folder / "log" / f"{name}-{what}"
+    shutil.rmtree(share, ignore_errors=True)
+    share.mkdir(parents=True)
+    built = Built(cache, kernel)
+    built.variant("sonde")
+    shutil.copy(built.share / "sonde.ko", share)
+    (share / "all").write_text(ALL.format(turns=TURNS))
+    limit_s = min(LIMIT_S, paper.budget.left_s())
+    Guest(kernel, share, [ROOT, paper.options.build], icount=True,
+          **guest).run(job, limit_s)
+    return share
+
+
+def guests(cache, build, with_lttng):
+    """The shares by kernel, of as many guests at a time as there are CPUs: others'
+    work changes no count."""
+    shares = {}
+    with concurrent.futures.ThreadPoolExecutor(len(paper.CPUS)) as pool:
+        running = {name: pool.submit(run, cache, name,
+                                     script(build, with_lttng), "papers",
+                                     cpus=1) for name in KERNELS}
+        for name, one in running.items():
+            try:
+                shares[name] = one.result()
+            except (Problem, subprocess.SubprocessError) as why:
+                paper.skip(f"the kernel {name}", why)
+    return shares
+
+
+# ---- several CPUs ----
+
+def at_once(program, name):
+    return told(name, "sh", "-c", "for n in " + " ".join(map(str, NR_CPUS)) +
+                f"; do {program} at-once $n {HITS}; done")
+
+
+def scaling_lines(with_lttng):
+    """Flight recorders, which nobody reads meanwhile."""
+    yield at_once("hot_sonde", "none.at-once")
+    yield [*record("sonde", "--realtime", "--mode", "overwrite", "-e",
+                   "bench:integer"),
+           *at_once("hot_sonde", "sonde.at-once")]
+    if with_lttng:
+        yield ["lttng-sessiond", "--daemonize"]
+        yield ["lttng", "create", "s", "--snapshot", "--output", "/tmp/s"]
+        yield ["lttng", "enable-event", "-u", "bench:integer"]
+        yield ["lttng", "start"]
+        yield at_once("hot_lttng", "lttng.at-once")
+        yield ["lttng", "destroy", "s"]
+
+
+def load_lines():
+    """A file server and as many clients on so many CPUs."""
+    for i, how in enumerate(KERNEL.values()):
+        words = record(f"f{i}", *RULES, "--mode", "overwrite",
+                       *how) if how else []
+        yield [*words, *told(f"f{i}.files", "sh", "-c", "".join(
+            f"taskset -c 0-{n - 1} papers_load files 127.0.0.1 {n} 0.05; "
+            for n in NR_CPUS))]
+
+
+def scaling_script(build, with_lttng):
+    lines = [WARM, *scaling_lines(with_lttng)]
+    serve = "papers_load serve 127.0.0.1 >/dev/null &\n"
+    return begin(build) + commands(lines) + serve + commands(load_lines())
+
+
+def scaling():
+    """One guest with as many CPUs as the most, some of which are used: what its
+    CPUs execute together is counted, so that one that waits for another counts,
+    too."""
+    build, with_lttng = prepared()
+    cache = Cache(ROOT / "build-vm")
+    try:
+        share = run(cache, KERNELS[0], scaling_script(build, with_lttng),
+                    "scaling", cpus=max(NR_CPUS), qemu=cache.newer_qemu())
+    except Problem as why:
+        raise Refused(why) from why
+    unit = (f"Linux {KERNELS[0]} in a guest with {max(NR_CPUS)} CPUs that "
+            "counts instructions of all of them together (QEMU 10)")
+    columns = [f"{n} CPU{'s' * (n > 1)}" for n in NR_CPUS]
+    show("more-instructions", [
+        [name, *(rows_of(text(share / f"{short}.at-once"),
+                         f"{tracer} ").get(f"at-once{n}", [None])[0]
+                 for n in NR_CPUS)]
+        for name, short, tracer in (
+            ("Sonde, not recorded", "none", "sonde"),
+            ("Sonde, flight recorder", "sonde", "sonde"),
+            ("LTTng-UST, flight recorder", "lttng", "lttng"))],
+        [f"{unit}; {HITS:,} events by a thread on each CPU; the clock's "
+         "interrupts are in it"], columns=columns)
+    rows = []
+    for i, name in enumerate(KERNEL):
+        said = [float(line.split()[1]) for line in
+                text(share / f"f{i}.files").splitlines()]
+        rows.append([name, *said, *[None] * (len(NR_CPUS) - len(said))])
+    show("more-servers", rows, [
+        f"{unit}; MB for each thousand million instructions; server and "
+        "as many clients on so many CPUs"], columns=columns)
+
+
+# ---- what was said ----
+
+def text(path):
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def late(path):
+    """Mean, p99.9 and the greatest."""
+    try:
+        row, = json.loads(text(path))["cpus"]
+    except (ValueError, KeyError):
+        return [None] * 3
+    return [row[key] for key in ("mean_ns", "p99_9_ns", "max_ns")]
+
+
+def turned(path, tracer="sonde"):
+    row = rows_of(text(path), f"{tracer} ").get("turns")
+    if not row:
+        return [None] * 5
+    least, mean, most, deviation, _, high, _ = row
+    return [least, mean, high, deviation, most]
+
+
+def said_lost(share, name):
+    """What a recording lost, or why there is none; "": nothing."""
+    lines = text(share / f"{name}.said").splitlines()
+    for line in lines:
+        if line.startswith("{"):
+            lost = json.loads(line)["events_lost"]
+            return f"{lost:,} events lost" if lost else ""
+    return paper.last_line("\n".join(lines))
+
+
+def lateness_rows(shares):
+    for kernel, share in shares.items():
+        for i, name in enumerate(KERNEL):
+            yield [f"{kernel}: {name}", *late(share / f"k{i}.timer"),
+                   *late(share / f"k{i}.wakeup")]
+
+
+def turns_rows(shares):
+    for kernel, share in shares.items():
+        for i, name in enumerate(KERNEL):
+            yield [f"{kernel}: {name}", *turned(share / f"k{i}.turns")]
+        for i, name in enumerate(LOOP):
+            yield [f"{kernel}: {name}", *turned(share / f"u{i}.turns")]
+        for i, name in enumerate(LTTNG):
+            yield [f"{kernel}: {name}",
+                   *turned(share / f"l{i}.turns", "lttng")]
+
+
+def worst_rows(shares):
+    for what, name in WORST.items():
+        row = [what]
+        for share in shares.values():
+            row += rows_of(text(share / f"w-{name}.worst")).get(
+                name, [None, None])
+        yield row
+
+
+def full_notes(shares):
+    for kernel, share in shares.items():
+        yield (f"{kernel}: the ring was full, "
+               f"{said_lost(share, 'w-full') or 'or was not: that row is none'}")
+
+
+def lost_notes(shares, names):
+    for kernel, share in shares.items():
+        for short, name in names.items():
+            why = said_lost(share, short)
+            if why:
+                yield f"{kernel}: {name}: {why}"
+
+
+def lttng_notes(shares):
+    for kernel, share in shares.items():
+        for i, name in enumerate(LTTNG):
+            nr = lttng.lost_in(text(share / f"l{i}.lost"))
+            if nr:
+                yield f"{kernel}: {name}: {nr:,} events lost"
+
+
+def prepared():
+    """The build's folder, and whether it has LTTng-UST's programs."""
+    if not paper.options.guests:
+        raise Refused("it starts guests, which takes some minutes: --guests")
+    build = paper.installed()
+    why = lttng.is_missing(build / "bench/hot_lttng")
+    if why:
+        paper.skip("LTTng-UST", why)
+    return build, not why
+
+
+def realtime():
+    shares = guests(Cache(ROOT / "build-vm"), *prepared())
+    if not shares:
+        raise Refused("no guest ran")
+    unit = ("in a guest with one CPU that counts instructions; a nanosecond is "
+            "one")
+    show("more-lateness", list(lateness_rows(shares)), [
+        f"{unit}; sonde latency timer and wakeup, every 100,000 for 200 million, "
+        "SCHED_FIFO 80, beside ours of hackbench's kind; "
+        f"{','.join(RULES[2:])} of the machine"])
+    show("more-turns", list(turns_rows(shares)), [
+        f"{unit}; {TURNS:,} turns, SCHED_FIFO 80; the recorder reads behind "
+        "the loop", *lost_notes(shares, {
+            **{f"k{i}": n for i, n in enumerate(KERNEL) if i},
+            **{f"u{i}": n for i, n in enumerate(LOOP)}}),
+        *lttng_notes(shares)])
+    show("more-worst", list(worst_rows(shares)), [
+        f"{unit}; --realtime, sub-buffers of 64 KiB; above two readings of the "
+        "counter; most: of the greatest of each of 39 rounds the least, since "
+        "the timer interrupts some of them (papers/worst.c)",
+        *lost_notes(shares, {f"w-{short}": name for name, short in
+                             WORST.items() if short != "full"}),
+        *full_notes(shares)],
+        columns=[f"{k}: {c}" for k in shares for c in ("least", "most")])
