@@ -268,16 +268,19 @@ static int take_function(struct kernel_resolving *resolving, const char *text,
 	return check_function(resolving);
 }
 
-/* At a return they are known by their numbers. */
+/* By fentry and fexit they are known by their numbers. */
 static int count_arguments(struct kernel_resolving *resolving)
 {
 	struct sonde_source_probe *probe = &resolving->made->probe;
 	struct sonde_probe_btf_argument argument;
 
-	if (!resolving->at.function)
+	if (!resolving->at.function && probe->at_return)
 		return kernel_fail(resolving, probe->function,
 				   "the kernel's types (BTF) don't have this "
 				   "function, so its return can't be recorded");
+	if (!resolving->at.function || probe->tracepoint)
+		return 0;
+	probe->is_typed = true;
 	for (uint32_t n = 0;
 	     sonde_probe_btf_argument(&resolving->btf, resolving->at.function,
 				      n, &argument) &&
@@ -551,8 +554,7 @@ static int resolve_kernel_probe(struct kernel_resolving *resolving)
 	resolving->at.at_return = made->probe.at_return;
 	resolving->scope.dwarf = &resolving->at;
 	point_into(made);
-	if (made->probe.at_return)
-		rc = count_arguments(resolving);
+	rc = count_arguments(resolving);
 	sonde_build_begin(&resolving->build, made->desc,
 			  SONDE_SOURCE_PROBE_GROUP, made->name, SONDE_INFO);
 	if (!rc && condition)

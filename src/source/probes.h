@@ -85,8 +85,11 @@ struct sonde_source_probe {
 	/* When it returns: of the registers there are those that have its
 	 * arguments, as they were, and RAX with its value. */
 	bool at_return;
-	uint32_t nr_arguments; /* then: of these, each is in one register */
-	const char *name;      /* the event's, without the provider's */
+	/* At its first byte, or its return: the kernel's types have it, with so many
+	 * arguments of which each is in one register. */
+	bool is_typed;
+	uint32_t nr_arguments;
+	const char *name; /* the event's, without the provider's */
 	struct sonde_program *condition; /* or NULL */
 	const char *late; /* one that is tested as events are read; or NULL */
 	struct sonde_source_probe_item items[SONDE_SOURCE_PROBE_ITEMS];

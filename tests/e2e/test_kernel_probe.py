@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_kernel_probe.py - probes at functions of the kernel: a program that makes
 known calls is the witness of their counts and values; and what is refused says
-why. Kernels without kprobes (CONFIG_KPROBES) only refuse."""
+why. Kernels without kprobes (CONFIG_KPROBES) and fentry only refuse."""
 
 import contextlib
 import json
@@ -389,9 +389,9 @@ def kernels_count():
 def hits_within_another_probe_are_counted_as_lost():
     need("tracefs")
     with kernels_count() as left_out:
-        probed = Probed(f"vfs_read if {OURS} collect "
+        probed = Probed(f"vfs_read if {OURS} && $rsp != 0 collect "
                         "file->f_path.dentry->d_inode->i_ino, current->tgid; "
-                        f"{NESTED} if size == 123456789", "size")
+                        f"{NESTED} if size == 123456789 && $rsp != 0", "size")
         counted = left_out()
     hits = probed.hits()
     check_equal(len(hits), NR, "hits of the outer one")
@@ -399,6 +399,17 @@ def hits_within_another_probe_are_counted_as_lost():
     check_equal(probed.trace.lost, counted, probed.err)
     check(f"up to {counted} lost" in probed.err, probed.err)
     check("without being counted" not in probed.err, probed.err)
+
+
+@probe_test
+def hits_within_another_probe_are_not_lost_by_fentry():
+    need_returns()
+    probed = Probed(f"vfs_read if {OURS} collect "
+                    "file->f_path.dentry->d_inode->i_ino, current->tgid; "
+                    f"{NESTED} if size == 8", "size")
+    check_equal(len(probed.hits()), NR, "hits of the outer one")
+    check(len(probed.hits(NESTED)) >= NR, "hits within its program")
+    check_equal(probed.trace.lost, 0, probed.err)
 
 
 @probe_test
@@ -670,7 +681,8 @@ def kernels_without_kprobes_say_so():
     need("bpf")
     if PMU.exists():
         raise Skip("this kernel has kprobes")
-    why_not(["vfs_read if count > 1"], "CONFIG_KPROBES")
+    why_not(["vfs_read if $rsp > 1"], "CONFIG_KPROBES")
+    why_not(["vfs_read+4"], "CONFIG_KPROBES", "first byte")
 
 
 @probe_test

@@ -272,8 +272,7 @@ void bpf_object_free(struct bpf_source *source);
 
 /* ---- probes.c ---- */
 
-int bpf_probes_select(struct bpf_source *source,
-		      struct sonde_source_error *error);
+int bpf_probes_select(struct bpf_source *source);
 /* After the other programs, whose maps they write to. They are put in at once,
  * so that what can't be is known before anything begins, and do nothing as long
  * as the rings are off. */

@@ -384,7 +384,7 @@ int bpf_events_select(struct bpf_source *source,
 	if (!rc)
 		rc = bpf_kprobes_select(source, error);
 	if (!rc)
-		rc = bpf_probes_select(source, error);
+		rc = bpf_probes_select(source);
 	if (rc)
 		return rc;
 	return source->nr_events ? sort_names(source) : -ENODATA;

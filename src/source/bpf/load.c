@@ -65,6 +65,11 @@ static void register_handlers(void)
 						     BPF_PROG_TYPE_TRACING,
 						     BPF_TRACE_ITER, &options);
 	if (registered >= 0)
+		registered = libbpf_register_prog_handler("fentry+",
+							  BPF_PROG_TYPE_TRACING,
+							  BPF_TRACE_FENTRY,
+							  &options);
+	if (registered >= 0)
 		registered =
 			libbpf_register_prog_handler("fexit+",
 						     BPF_PROG_TYPE_TRACING,
@@ -155,6 +160,7 @@ static const char *target_prefix(const struct bpf_program *program)
 	switch ((int)bpf_program__expected_attach_type(program)) {
 	case BPF_TRACE_ITER:
 		return "bpf_iter_";
+	case BPF_TRACE_FENTRY:
 	case BPF_TRACE_FEXIT:
 		return "";
 	default:

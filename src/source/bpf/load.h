@@ -2,7 +2,7 @@
 /*
  * load.h - loads BPF programs by libbpf, but finds the kernel's types without
  * libbpf (sys/btf.h): programs of the sections `tp_btf`, `iter` and
- * `fexit`.
+ * `fentry`, `fexit`.
  */
 #ifndef SOURCE_BPF_LOAD_H
 #define SOURCE_BPF_LOAD_H

@@ -4,7 +4,7 @@
  *
  * Two runs of no-ops, each behind a mark as those of conditions.bpf.h, are for
  * code that is put there. The first decides: R6 is the context, a struct pt_regs
- * or, at a function's return, what helpers ask for its arguments and its value; it
+ * or, of fentry and fexit, what helpers ask for a function's arguments and its value; it
  * leaves 0, 1 or, where memory can't be read, 2. It is in the program itself and
  * comes before all else, who runs included: what is false costs nothing but it,
  * and the program keeps nothing in registers or on the stack meanwhile. The
@@ -168,15 +168,28 @@ int probe_hold(void *ctx)
 }
 
 /* And here not: who runs, and the rings, are the CPU's. */
-SEC("fexit")
-int probe_return(void *ctx)
+INLINE int record_here(void *ctx, uint64_t decided)
 {
-	uint64_t decided = DECIDE(2, ctx);
-
 	if (!decided)
 		return 0;
 	bpf_preempt_disable();
 	(void)record(ctx, decided);
 	bpf_preempt_enable();
 	return 0;
+}
+
+SEC("fexit")
+int probe_return(void *ctx)
+{
+	uint64_t decided = DECIDE(2, ctx);
+
+	return record_here(ctx, decided);
+}
+
+SEC("fentry")
+int probe_entry(void *ctx)
+{
+	uint64_t decided = DECIDE(3, ctx);
+
+	return record_here(ctx, decided);
 }

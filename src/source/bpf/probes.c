@@ -10,14 +10,18 @@
  *
  *	-8	the running task's address
  *	-16	the value of an item's program
- *	-24	but at a return: RIP
- *	-72	at a return: six arguments, and the function's value
+ *	-24	of a kprobe: RIP
+ *	-72	by fentry and fexit: six arguments, and the function's value
  *	-192	temporaries, below those
  *
  * A probe on a tracepoint is called with the event's arguments. One at a site of
  * it is a kprobe where the kernel jumps to while the tracepoint is on: the no-op
  * itself may have none, and what is behind it is come to on other ways, too. A
  * program that does nothing keeps it on.
+ *
+ * A function's entry is fentry's where the kernel has its types and nothing is asked for
+ * but its arguments: that costs less than a kprobe, and misses no call that comes while
+ * another one's program runs. Where it can't be, it is a kprobe, if the kernel has them.
  *
  * R8 has the address of the CPU's variables, if there are any, and R9 a bit for
  * each item that could not be read. A kprobe's programs run
@@ -60,6 +64,7 @@ _Static_assert(SONDE_SOURCE_VARIABLES == SONDE_BPF_VARIABLES, "one limit");
 
 struct bpf_probe {
 	const struct sonde_source_probe *is; /* borrowed */
+	enum sonde_bpf_probe_program program;
 	uint16_t id;
 	struct sonde_bpf_load load;
 	struct bpf_link *link;
@@ -95,13 +100,14 @@ static void probe_add(struct probe_code *code, uint32_t op, uint8_t dst,
 	};
 }
 
+static const uint8_t argument_numbers[ARGUMENTS] = { 5, 4, 3, 2, 8, 9 };
+
 /* Which argument of a function has it; ARGUMENTS: none. */
 static uint32_t argument_in(uint32_t number)
 {
-	static const uint8_t registers[ARGUMENTS] = { 5, 4, 3, 2, 8, 9 };
 	uint32_t i = 0;
 
-	while (i < ARGUMENTS && registers[i] != number)
+	while (i < ARGUMENTS && argument_numbers[i] != number)
 		i++;
 	return i;
 }
@@ -146,8 +152,8 @@ static bool probe_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 	return true;
 }
 
-/* At a return: where a register's value was put. */
-static bool return_register(void *ctx, uint32_t number, uint8_t *ret_reg,
+/* By fentry and fexit: where a register's value was put. */
+static bool called_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 			    int16_t *ret_offset)
 {
 	const struct sonde_source_probe *probe = ctx;
@@ -158,7 +164,8 @@ static bool return_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 	*ret_reg = BPF_REG_10;
 	*ret_offset =
 		number == SONDE_SOURCE_PROBE_CURRENT ? TASK_AT : RETURN_AT;
-	if (number == SONDE_SOURCE_PROBE_CURRENT || number == 0)
+	if (number == SONDE_SOURCE_PROBE_CURRENT ||
+	    (number == 0 && probe->at_return))
 		return true;
 	*ret_offset = (int16_t)(ENTRY_AT + 8 * (int32_t)argument);
 	return argument < ARGUMENTS && argument < probe->nr_arguments;
@@ -266,9 +273,33 @@ static void put_rip(struct probe_code *code,
 		  RIP_AT, 0);
 }
 
-static void probe_begin(struct probe_code *code,
-			const struct sonde_source_probe *probe, bool writes)
+/* What is asked for of a function's arguments, and of its value. */
+static void put_called(struct probe_code *code,
+		       const struct sonde_source_probe *probe, bool writes)
 {
+	for (uint32_t i = 0; i < probe->nr_arguments && i < ARGUMENTS; i++) {
+		if (!asks_register(probe, writes, argument_numbers[i]))
+			continue;
+		probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0,
+			  (int32_t)i);
+		probe_ask(code, BPF_REG_3, ENTRY_AT + 8 * (int32_t)i,
+			  BPF_FUNC_get_func_arg);
+	}
+	if (probe->at_return && asks_register(probe, writes, 0))
+		probe_ask(code, BPF_REG_2, RETURN_AT, BPF_FUNC_get_func_ret);
+}
+
+static bool is_by_trampoline(enum sonde_bpf_probe_program program)
+{
+	return program == SONDE_BPF_PROBE_RETURN ||
+	       program == SONDE_BPF_PROBE_ENTRY;
+}
+
+static void probe_begin(struct probe_code *code, const struct bpf_probe *of,
+			bool writes)
+{
+	const struct sonde_source_probe *probe = of->is;
+
 	if (asks_register(probe, writes, SONDE_EBPF_VARIABLE_0))
 		code_finds_variables(code);
 	if (asks_register(probe, writes, SONDE_SOURCE_PROBE_CURRENT)) {
@@ -277,34 +308,25 @@ static void probe_begin(struct probe_code *code,
 		probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10,
 			  BPF_REG_0, TASK_AT, 0);
 	}
-	if (!probe->at_return) {
-		if (asks_register(probe, writes, SONDE_AGENT_RIP))
-			put_rip(code, probe);
-		return;
-	}
-	for (uint32_t i = 0; i < probe->nr_arguments && i < ARGUMENTS; i++) {
-		probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0,
-			  (int32_t)i);
-		probe_ask(code, BPF_REG_3, ENTRY_AT + 8 * (int32_t)i,
-			  BPF_FUNC_get_func_arg);
-	}
-	probe_ask(code, BPF_REG_2, RETURN_AT, BPF_FUNC_get_func_ret);
+	if (is_by_trampoline(of->program))
+		put_called(code, probe, writes);
+	else if (asks_register(probe, writes, SONDE_AGENT_RIP))
+		put_rip(code, probe);
 }
 
-static void probe_compute(struct probe_code *code,
-			  const struct sonde_source_probe *probe,
+static void probe_compute(struct probe_code *code, const struct bpf_probe *of,
 			  const struct sonde_program *program, bool keeps_value)
 {
+	const bool called = is_by_trampoline(of->program);
 	const struct sonde_ebpf_config config = {
 		.stack = STACK_AT,
-		.room = (probe->at_return ? ENTRY_AT : RIP_AT) - STACK_AT,
-		.registers =
-			probe->at_return ? return_register : probe_register,
+		.room = (called ? ENTRY_AT : RIP_AT) - STACK_AT,
+		.registers = called ? called_register : probe_register,
 		.read_helper = BPF_FUNC_probe_read_kernel,
 		.tells_faults = true,
 		.keeps_value = keeps_value,
 		.value_at = VALUE_AT,
-		.ctx = sonde_unconst(probe),
+		.ctx = sonde_unconst(of->is),
 	};
 	size_t nr = 0;
 
@@ -419,17 +441,16 @@ static bool is_memory(const struct sonde_source_probe_item *item)
 	       item->kind == SONDE_SOURCE_PROBE_TEXT;
 }
 
-static void put_probe_item(struct probe_code *code,
-			   const struct sonde_source_probe *probe, uint32_t i,
-			   const struct probe_places *places)
+static void put_probe_item(struct probe_code *code, const struct bpf_probe *of,
+			   uint32_t i, const struct probe_places *places)
 {
-	const struct sonde_source_probe_item *item = &probe->items[i];
+	const struct sonde_source_probe_item *item = &of->is->items[i];
 
 	if (item->kind == SONDE_SOURCE_PROBE_REGISTERS) {
-		put_registers_of(code, probe, item->mask, places->at);
+		put_registers_of(code, of->is, item->mask, places->at);
 		return;
 	}
-	probe_compute(code, probe, item->program, true);
+	probe_compute(code, of, item->program, true);
 	if (item->kind == SONDE_SOURCE_PROBE_ASSIGN)
 		put_assignment(code, i, item->variable);
 	else if (is_memory(item))
@@ -438,23 +459,23 @@ static void put_probe_item(struct probe_code *code,
 		put_value_of(code, i, item->bytes, places->at);
 }
 
-static void put_items(struct probe_code *code,
-		      const struct sonde_source_probe *probe,
+static void put_items(struct probe_code *code, const struct bpf_probe *of,
 		      uint32_t *ret_bytes)
 {
+	const struct sonde_source_probe *probe = of->is;
 	struct probe_places places = { 0 };
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < probe->nr_items; i++)
 		at += probe->items[i].bytes;
-	probe_begin(code, probe, true);
+	probe_begin(code, of, true);
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_9, 0, 0, 0);
 	for (uint32_t i = 0; i < probe->nr_items; i++) {
 		bool is_told =
 			probe->tells_addresses && is_memory(&probe->items[i]);
 
 		places.address_at = is_told ? at : 0;
-		put_probe_item(code, probe, i, &places);
+		put_probe_item(code, of, i, &places);
 		places.at += probe->items[i].bytes;
 		at += is_told ? 8 : 0;
 	}
@@ -495,24 +516,69 @@ static struct probe_code gap_of_probe(unsigned char *image, size_t size,
 				    .err = at ? 0 : -ENOEXEC };
 }
 
-static enum sonde_bpf_probe_program
-program_of(const struct sonde_source_probe *probe)
+static bool sees_arguments_only(const struct sonde_source_probe *probe)
 {
-	return probe->at_return        ? SONDE_BPF_PROBE_RETURN :
-	       is_on_tracepoint(probe) ? SONDE_BPF_PROBE_EVENT :
-					 SONDE_BPF_PROBE_KPROBE;
+	for (uint32_t number = 0; number < SONDE_EXPR_REGISTERS; number++)
+		if (number != SONDE_SOURCE_PROBE_CURRENT &&
+		    argument_in(number) >= probe->nr_arguments &&
+		    (asks_register(probe, false, number) ||
+		     asks_register(probe, true, number)))
+			return false;
+	return true;
+}
+
+/* NULL: by fentry it can be; else why not. */
+static const char *why_no_entry(const struct bpf_source *source,
+				const struct sonde_source_probe *probe)
+{
+	if (!source->ids[SONDE_BPF_PREEMPT_DISABLE])
+		return "fentry takes Linux 6.10 or later, whose programs can "
+		       "keep to a CPU (bpf_preempt_disable)";
+	if (source->config.stacks)
+		return "fentry has no call stacks";
+	if (!probe->is_typed)
+		return "fentry takes the first byte of a function that the "
+		       "kernel's types (BTF) have";
+	return sees_arguments_only(probe) ?
+		       NULL :
+		       "fentry has the function's arguments, and no other "
+		       "registers";
+}
+
+static bool has_kprobes(void)
+{
+	return !access(PMU_FILE, R_OK);
+}
+
+static int choose_program(const struct bpf_source *source,
+			  struct bpf_probe *probe,
+			  struct sonde_source_error *error)
+{
+	const struct sonde_source_probe *is = probe->is;
+	const char *why = why_no_entry(source, is);
+
+	probe->program = is->at_return        ? SONDE_BPF_PROBE_RETURN :
+			 is_on_tracepoint(is) ? SONDE_BPF_PROBE_EVENT :
+			 why                  ? SONDE_BPF_PROBE_KPROBE :
+						SONDE_BPF_PROBE_ENTRY;
+	return probe->program != SONDE_BPF_PROBE_KPROBE || has_kprobes() ?
+		       0 :
+		       sonde_source_fail(error, -ENODEV,
+					 "%.100s: this kernel has no kprobes "
+					 "(CONFIG_KPROBES), and %s",
+					 is->function, why);
 }
 
 static void put_probe_condition(struct probe_code *code,
-				const struct sonde_source_probe *probe)
+				const struct bpf_probe *probe)
 {
-	if (!probe->condition) {
+	if (!probe->is->condition) {
 		probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0,
 			  1);
 		return;
 	}
 	probe_begin(code, probe, false);
-	probe_compute(code, probe, probe->condition, false);
+	probe_compute(code, probe, probe->is->condition, false);
 }
 
 static int fill_gaps(const struct bpf_source *source,
@@ -520,8 +586,7 @@ static int fill_gaps(const struct bpf_source *source,
 {
 	const size_t size = probe_image_size(source);
 	struct probe_code tests =
-		gap_of_probe(image, size,
-			     SONDE_BPF_PROBE_MARK + program_of(probe->is),
+		gap_of_probe(image, size, SONDE_BPF_PROBE_MARK + probe->program,
 			     SONDE_BPF_PROBE_DECIDE);
 	struct probe_code puts = gap_of_probe(
 		image, size, SONDE_BPF_PROBE_WRITE_MARK, SONDE_BPF_PROBE_WRITE);
@@ -530,8 +595,8 @@ static int fill_gaps(const struct bpf_source *source,
 
 	tests.cpus = bpf_map__fd(bpf_object_map(source->object, "cpus"));
 	puts.cpus = tests.cpus;
-	put_probe_condition(&tests, probe->is);
-	put_items(&puts, probe->is, &bytes);
+	put_probe_condition(&tests, probe);
+	put_items(&puts, probe, &bytes);
 	memcpy(consts, source->consts, sizeof(consts));
 	consts[SONDE_BPF_PROBE_ID] = probe->id;
 	consts[SONDE_BPF_PROBE_BYTES] = bytes;
@@ -559,15 +624,16 @@ static int share_maps(struct bpf_source *source, struct bpf_object *object)
 	return rc;
 }
 
-static const char *probe_program(const struct sonde_source_probe *probe)
+static const char *probe_program(const struct bpf_probe *probe)
 {
 	static const char *const names[] = {
 		[SONDE_BPF_PROBE_KPROBE] = "probe",
 		[SONDE_BPF_PROBE_EVENT] = "probe_event",
 		[SONDE_BPF_PROBE_RETURN] = "probe_return",
+		[SONDE_BPF_PROBE_ENTRY] = "probe_entry",
 	};
 
-	return names[program_of(probe)];
+	return names[probe->program];
 }
 
 static const char *probe_target(void *ctx, const struct bpf_program *program)
@@ -588,7 +654,7 @@ static int keep_program_of(struct bpf_probe *probe)
 	{
 		const char *name = bpf_program__name(program);
 
-		if (!rc && strcmp(name, probe_program(probe->is)) != 0 &&
+		if (!rc && strcmp(name, probe_program(probe)) != 0 &&
 		    (!probe->is->target || strcmp(name, "probe_hold") != 0))
 			rc = bpf_program__set_autoload(program, false);
 	}
@@ -620,6 +686,25 @@ static int map_state(struct bpf_probe *probe)
 	return 0;
 }
 
+static const char *why_not_made(int rc)
+{
+	return rc == -E2BIG ?
+		       "the condition, or what is collected, is too much for a "
+		       "program in the kernel" :
+		       "the condition, or what is collected, can't be computed "
+		       "in the kernel";
+}
+
+/* Other programs have been loaded, so rights aren't what lacks. */
+static const char *why_not_permitted(void)
+{
+	return has_kprobes() ?
+		       "this machine permits no programs at functions (fentry, "
+		       "fexit)" :
+		       "this machine permits no programs at functions (fentry, "
+		       "fexit), and its kernel has no kprobes (CONFIG_KPROBES)";
+}
+
 static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 		      unsigned char *image, struct sonde_source_error *error)
 {
@@ -636,14 +721,7 @@ static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 	       probe_image_size(source));
 	rc = fill_gaps(source, probe, image);
 	if (rc == -E2BIG || rc == -EOPNOTSUPP)
-		return probe_fail(probe, error, -EOPNOTSUPP,
-				  rc == -E2BIG ?
-					  "the condition, or what is "
-					  "collected, is too much for a "
-					  "program in the kernel" :
-					  "the condition, or what is "
-					  "collected, can't be computed in "
-					  "the kernel");
+		return probe_fail(probe, error, -EOPNOTSUPP, why_not_made(rc));
 	if (!rc)
 		rc = sonde_bpf_load_open(&probe->load, "sonde_probe", image,
 					 probe_image_size(source));
@@ -656,6 +734,8 @@ static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 				    probe, &missing);
 	if (!rc)
 		rc = map_state(probe);
+	if (rc == -EPERM && is_by_trampoline(probe->program))
+		return probe_fail(probe, error, rc, why_not_permitted());
 	return rc ? bpf_object_explain(source, error, rc, probe->is->name) : 0;
 }
 
@@ -684,9 +764,9 @@ static int attach_program_of(struct bpf_probe *probe)
 {
 	const struct sonde_source_probe *is = probe->is;
 	struct bpf_program *program =
-		find_probe_program(probe, probe_program(is));
+		find_probe_program(probe, probe_program(probe));
 
-	if (program && is->at_return)
+	if (program && is_by_trampoline(probe->program))
 		probe->link = bpf_program__attach_trace(program);
 	else if (program && is_on_tracepoint(is))
 		probe->link = bpf_program__attach_raw_tracepoint(
@@ -701,9 +781,13 @@ static int attach_program_of(struct bpf_probe *probe)
 	return probe->link && (!is->target || probe->hold) ? 0 : -errno;
 }
 
-static const char *why_not_attached(const struct sonde_source_probe *probe,
-				    int rc)
+static const char *why_not_attached(const struct bpf_probe *of, int rc)
 {
+	const struct sonde_source_probe *probe = of->is;
+
+	if (is_by_trampoline(of->program))
+		return "the kernel lets no program be at that function: ftrace "
+		       "doesn't know it (notrace), or has something else there";
 	if (is_on_tracepoint(probe))
 		return "the kernel lets no probe be on that tracepoint: it has "
 		       "none of that name, or fewer arguments";
@@ -732,7 +816,7 @@ static int attach_probe(const struct bpf_source *source,
 		return bpf_object_explain(source, error, rc,
 					  probe->is->function);
 	return probe_fail(probe, error, -EOPNOTSUPP,
-			  why_not_attached(probe->is, rc));
+			  why_not_attached(probe, rc));
 }
 
 /* ---- variables ---- */
@@ -766,9 +850,9 @@ static void total_variables(struct bpf_source *source)
 
 /* ---- hits that are left out ---- */
 
-static bool takes_kprobe(const struct sonde_source_probe *probe)
+static bool takes_kprobe(const struct bpf_probe *probe)
 {
-	return program_of(probe) == SONDE_BPF_PROBE_KPROBE;
+	return probe->program == SONDE_BPF_PROBE_KPROBE;
 }
 
 static uint32_t nr_kprobes(const struct bpf_source *source)
@@ -776,7 +860,7 @@ static uint32_t nr_kprobes(const struct bpf_source *source)
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < source->config.nr_probes; i++)
-		nr += takes_kprobe(&source->config.probes[i]);
+		nr += takes_kprobe(&source->probes[i]);
 	return nr;
 }
 
@@ -785,9 +869,9 @@ static uint64_t missed_by_probe(struct bpf_source *source,
 				const struct bpf_probe *probe)
 {
 	uint64_t missed = bpf_program_missed(
-		find_probe_program(probe, probe_program(probe->is)));
+		find_probe_program(probe, probe_program(probe)));
 
-	return takes_kprobe(probe->is) ?
+	return takes_kprobe(probe) ?
 		       missed + bpf_misses_of(source, probe->link) :
 		       missed;
 }
@@ -809,6 +893,30 @@ uint64_t bpf_probes_missed(struct bpf_source *source)
 
 /* ---- life ---- */
 
+static void unload_probe(struct bpf_probe *probe)
+{
+	sonde_bpf_load_close(&probe->load);
+	if (probe->state) /* ours, so it can't fail */
+		(void)munmap(probe->state, sizeof(*probe->state));
+	probe->state = NULL;
+}
+
+/* What is refused to fentry may be a kprobe. */
+static int load_and_attach(struct bpf_source *source, struct bpf_probe *probe,
+			   unsigned char *image,
+			   struct sonde_source_error *error)
+{
+	int rc = load_probe(source, probe, image, error);
+
+	if (!rc)
+		rc = attach_probe(source, probe, error);
+	if (!rc || probe->program != SONDE_BPF_PROBE_ENTRY || !has_kprobes())
+		return rc;
+	unload_probe(probe);
+	probe->program = SONDE_BPF_PROBE_KPROBE;
+	return load_and_attach(source, probe, image, error);
+}
+
 int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 {
 	unsigned char *image;
@@ -820,9 +928,10 @@ int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 	if (!image)
 		return sonde_source_fail(error, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; !rc && i < source->config.nr_probes; i++) {
-		rc = load_probe(source, &source->probes[i], image, error);
+		rc = choose_program(source, &source->probes[i], error);
 		if (!rc)
-			rc = attach_probe(source, &source->probes[i], error);
+			rc = load_and_attach(source, &source->probes[i], image,
+					     error);
 	}
 	free(image);
 	if (!rc && nr_kprobes(source))
@@ -830,22 +939,13 @@ int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 	return rc;
 }
 
-int bpf_probes_select(struct bpf_source *source,
-		      struct sonde_source_error *error)
+int bpf_probes_select(struct bpf_source *source)
 {
 	const struct sonde_source_config *config = &source->config;
 	int rc = 0;
 
 	if (!config->nr_probes)
 		return 0;
-	for (uint32_t i = 0; i < config->nr_probes; i++)
-		if (!config->probes[i].at_return &&
-		    !is_on_tracepoint(&config->probes[i]) &&
-		    access(PMU_FILE, R_OK))
-			return sonde_source_fail(
-				error, -ENODEV,
-				"this kernel has no kprobes (CONFIG_KPROBES): "
-				"there can be no probe at a function of it");
 	source->probes = calloc(config->nr_probes, sizeof(*source->probes));
 	if (!source->probes)
 		return -ENOMEM;
@@ -937,12 +1037,8 @@ uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i)
 void bpf_probes_free(struct bpf_source *source)
 {
 	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
-	     i++) {
-		sonde_bpf_load_close(&source->probes[i].load);
-		if (source->probes[i].state) /* ours, so it can't fail */
-			(void)munmap(source->probes[i].state,
-				     sizeof(*source->probes[i].state));
-	}
+	     i++)
+		unload_probe(&source->probes[i]);
 	bpf_misses_free(source);
 	free(source->probes);
 	source->probes = NULL;

@@ -56,6 +56,7 @@ enum sonde_bpf_probe_program {
 	SONDE_BPF_PROBE_KPROBE,
 	SONDE_BPF_PROBE_EVENT,
 	SONDE_BPF_PROBE_RETURN,
+	SONDE_BPF_PROBE_ENTRY,
 };
 
 /* What the program of a probe shares with the recorder. */
