@@ -37,6 +37,11 @@ sonde latency wakeup --interval 100us --duration 200ms --cpu 0 --json >$1.wakeup
 chrt -f 80 hot_sonde turns {turns} >$1.turns
 """
 BUSY = "while :; do papers_load groups 1 20; done >/dev/null &\n"
+# Until it says that it serves.
+SERVE = """mkfifo /tmp/serving
+papers_load serve 127.0.0.1 >/tmp/serving &
+read -r line </tmp/serving
+"""
 # The recordings of the kernel, and those of the loop's own events.
 KERNEL = {
     "untraced": [],
@@ -214,8 +219,7 @@ def load_lines():
 
 def scaling_script(build, with_lttng):
     lines = [WARM, *scaling_lines(with_lttng)]
-    serve = "papers_load serve 127.0.0.1 >/dev/null &\n"
-    return begin(build) + commands(lines) + serve + commands(load_lines())
+    return begin(build) + commands(lines) + SERVE + commands(load_lines())
 
 
 def scaling():
