@@ -68,7 +68,9 @@ bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat)
 	    !sonde_number_take(&at, 10, UINT32_MAX, &flags) ||
 	    !proc_skip_words(&at, 12) ||
 	    !sonde_number_take(&at, 10, UINT64_MAX, &stat.start) ||
-	    !proc_skip_words(&at, 5) ||
+	    !proc_skip_words(&at, 4) ||
+	    !sonde_number_take(&at, 10, UINT64_MAX, &stat.code_end) ||
+	    !proc_skip_words(&at, 0) ||
 	    !sonde_number_take(&at, 10, UINT64_MAX, &stat.stack) ||
 	    !proc_skip_words(&at, 10) ||
 	    !sonde_number_take(&at, 10, UINT32_MAX, &cpu))

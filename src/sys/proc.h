@@ -33,11 +33,12 @@ struct sonde_proc_stat {
 	char name[64]; /* of a kernel's worker it says what it works on */
 	char state;    /* 'R', 'S', 'T' ... */
 	pid_t parent;
-	uint32_t flags; /* PF_... */
-	uint64_t start; /* in ticks since the system began */
-	uint64_t stack; /* where the first thread's begins; 0, 1: not told */
-	uint32_t cpu;   /* that it runs on, or ran on last */
-	int status;     /* as of wait(), of a zombie that is ours to look at */
+	uint32_t flags;    /* PF_... */
+	uint64_t start;    /* in ticks since the system began */
+	uint64_t code_end; /* of the program; 0, 1: not told */
+	uint64_t stack;    /* where the first thread's begins; 0, 1: not told */
+	uint32_t cpu;      /* that it runs on, or ran on last */
+	int status; /* as of wait(), of a zombie that is ours to look at */
 };
 
 bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat);

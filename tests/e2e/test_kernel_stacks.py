@@ -251,6 +251,70 @@ def of_all_the_machine():
     check(under(rows, "main;naps;"), f"of who ran before: {list(rows)[:10]}")
 
 
+class Woken:
+    """A `cat` that is recorded; what writes to `pipe` isn't."""
+
+    def __init__(self):
+        need("bpf")
+        need_unwinding()
+        theirs, self.pipe = os.pipe()
+        self.running = Running("cat", k=f"{SWITCH},sched_waking",
+                               options=["--stack"], stdin=theirs)
+        os.close(theirs)
+
+    def writer(self, **more):
+        """Writes a line, and another one when it was told to."""
+        return subprocess.Popen([program("blocker"), "told"],
+                                stdout=self.pipe, **more)
+
+    def takes(self):
+        check_equal(self.running.front.stdout.readline(), "1\n", "cat")
+
+    def ends(self, writer):
+        """What is known of it: its mappings, and names of who ended waits."""
+        os.close(self.pipe)
+        _, _, err = self.running.end()
+        looks = [e["nr"] for e in self.running.trace(err).events("sonde:looked")
+                 if e["pid"] == writer.pid]
+        return looks, folded(self.running.dir, "wakers")
+
+
+@kernel_test
+def who_woke_it_from_outside_has_names():
+    woken = Woken()
+    with woken.writer(stdin=subprocess.PIPE) as writer:
+        for _ in range(20):
+            woken.takes()
+            writer.stdin.write(b"naps\n")
+            writer.stdin.flush()
+        pid = next(p for p in descendants(woken.running.front.pid)
+                   if comm(p) == "cat")
+        os.kill(pid, signal.SIGTERM)
+        woken.running.front.wait()  # only then may the other one end
+    looks, wakers = woken.ends(writer)
+    check(looks and all(looks), f"mappings of who wrote: {looks}")
+    check(under(wakers, "main;.*write;.*try_to_wake_up") >= 10 * 1000000,
+          f"{list(wakers)[:20]}")
+
+
+@kernel_test
+def who_woke_it_and_ended_is_called_so():
+    woken = Woken()
+    with woken.writer(stdin=subprocess.DEVNULL):
+        woken.takes()
+    recorder = woken.running.recorder()
+    os.kill(recorder, signal.SIGSTOP)  # it can't look before that has ended
+    try:
+        with woken.writer(stdin=subprocess.DEVNULL) as writer:
+            woken.takes()
+    finally:
+        os.kill(recorder, signal.SIGCONT)
+    looks, wakers = woken.ends(writer)
+    check_equal(set(looks), {0}, "what was found of it")
+    check(under(wakers, "ended before its mappings were read"),
+          f"{list(wakers)[:20]}")
+
+
 @kernel_test
 def depth_is_the_programs_and_a_stack_says_that_it_is_deeper():
     done = blocker(10, options=["--stack=1"])

@@ -458,6 +458,53 @@ def a_name_is_that_of_the_time_or_none():
 
 
 @test
+def a_process_has_names_of_the_program_that_it_was():
+    """In a kernel's trace: by an exec that it tells of, a dump after that, and a
+    look at another program of the same process."""
+    paths = {name: build_library(f"-DLOADED={name}")
+             for name in ("one", "other")}
+    mapping = [("pid", 32, 8), ("begin", 64, 8), ("end", 64, 8),
+               ("offset", 64, 8), ("flags", 32, 8), ("path", "string", 8),
+               ("build_id", "string", 8)]
+    trace = Handmade(Layout(own_context=[("pid", 32, 8)], events={
+        "sonde:stack": [("number", 32, 8)],
+        "sonde:began": [("pid", 32, 8), ("parent", 32, 8)],
+        "sonde:looked": [("pid", 32, 8), ("nr", 32, 8), ("age", 64, 8)],
+        "sonde:mapping": mapping, "sonde_statedump_mapping": mapping,
+        "malloc:malloc": [("size", 64, 8), ("ptr", 64, 8),
+                          ("caller", 64, 8)]}),
+        env=[("domain", "kernel"), ("tracer2_name", "sonde")])
+
+    def mapped(stream, name, time, path):
+        stream.event(name, time, None, {"pid": 0}, pid=7, begin=0x11000,
+                     end=0x12000, offset=0x1000, flags=5, path=path,
+                     build_id=build_id_of(path))
+
+    with trace.stream("told", cpu=0) as stream, \
+            stream.packet(begin=100, end=900):
+        stream.event("sonde:began", 200, None, {"pid": 0}, pid=7, parent=0)
+        mapped(stream, "sonde_statedump_mapping", 300, paths["one"])
+        for time, nr in (500, 1), (700, 0):
+            stream.event("sonde:looked", time, None, {"pid": 0}, pid=7, nr=nr,
+                         age=100)
+            if nr:
+                mapped(stream, "sonde:mapping", time, paths["other"])
+    with trace.stream("cpu0", cpu=0) as stream, \
+            stream.packet(begin=50, end=950):
+        for time in (150, 250, 350, 450, 550, 650, 750):
+            at = address_of(paths["one"], "one") + 1 + time // 50
+            stream.event("malloc:malloc", time, None, {"pid": 7}, size=time,
+                         ptr=time, caller=0x10000 + at)
+    found = {s["allocated_bytes"]: s["code"] for s in report(trace)["sites"]}
+    nowhere = "unknown (in no file that was mapped)"
+    ended = "unknown (the process ended before its mappings were read)"
+    for time, expected in ((150, nowhere), (250, "one at"), (350, "one at"),
+                           (450, "other at"), (550, "other at"), (650, ended),
+                           (750, ended)):
+        check(found[time].startswith(expected), f"{time}: {found}")
+
+
+@test
 def print_has_a_name_in_place_of_each_address_by_its_time():
     libraries = {name: build_library(f"-DLOADED={name}")
                  for name in ("one", "other", "more")}

@@ -292,7 +292,8 @@ static bool is_internal(const char *name)
 		"sonde:thread",   "sonde:name",      "sonde:mappings",
 		"sonde:mapping",  "sonde:stack",     "sonde:stacks_lost",
 		"sonde:code",     "sonde:code_lost", "sonde:process",
-		"sonde:schedule", "sonde:began",     "sonde:contained"
+		"sonde:schedule", "sonde:began",     "sonde:contained",
+		"sonde:looked",
 	};
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)

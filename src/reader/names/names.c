@@ -47,6 +47,7 @@ struct mapping {
 struct begin {
 	uint64_t image, parent;
 	int64_t time_ns;
+	bool is_unread; /* it was gone before that was looked for */
 };
 
 /* An address in a mapping that has been asked for. */
@@ -75,7 +76,7 @@ struct sonde_names {
 	const char **sources;
 	struct look {
 		uint64_t image;
-		int64_t since_ns;
+		int64_t since_ns, seen_ns;
 	} look; /* whose mappings come next in the stream */
 	size_t nr, capacity;
 	struct mapping *mappings; /* by image and time */
@@ -101,6 +102,12 @@ static bool is_look(const struct sonde_event_class *cls)
 static bool is_begin(const struct sonde_event_class *cls)
 {
 	return cls->info.internal && !strcmp(cls->info.name, "sonde:began");
+}
+
+/* Likewise, of one that nobody tells of: as it was when its stacks were walked. */
+static bool is_looked(const struct sonde_event_class *cls)
+{
+	return cls->info.internal && !strcmp(cls->info.name, "sonde:looked");
 }
 
 static bool is_dumped(const struct sonde_event_class *cls)
@@ -278,17 +285,15 @@ uint64_t sonde_names_image(const struct sonde_event *event)
 
 /* ---- mappings ---- */
 
-static void take_look(const struct sonde_event *event, struct look *look)
+/* As long before the event as it says; `otherwise`: it doesn't. */
+static int64_t time_of_age(const struct sonde_event *event, int64_t otherwise)
 {
 	const struct sonde_clock_scale *scale = event->stream->scale;
 	uint64_t age = sonde_names_event_number(event, "age");
 
-	look->image =
-		sonde_source_image(event->stream->source,
-				   sonde_names_event_number(event, "image"));
-	look->since_ns = SONDE_TIME_MIN;
-	if (age && scale && age <= event->ticks)
-		look->since_ns = sonde_scale_ns(scale, event->ticks - age);
+	return age && scale && age <= event->ticks ?
+		       sonde_scale_ns(scale, event->ticks - age) :
+		       otherwise;
 }
 
 static int code_take_mapping(struct sonde_names *names,
@@ -298,7 +303,7 @@ static int code_take_mapping(struct sonde_names *names,
 	struct mapping mapping = {
 		.image = look->image,
 		.since_ns = look->since_ns,
-		.seen_ns = event->time_ns,
+		.seen_ns = look->seen_ns,
 		.begin = sonde_names_event_number(event, "begin"),
 		.end = sonde_names_event_number(event, "end"),
 		.offset = sonde_names_event_number(event, "offset"),
@@ -319,19 +324,22 @@ static int code_take_mapping(struct sonde_names *names,
 	return 0;
 }
 
-/* In a kernel's trace: of a process, from then on; the dump's, ever. */
+/* In a kernel's trace: of a process, from then on; the dump's, ever; a look's, since
+ * that. */
 static int take_process_mapping(struct sonde_names *names,
 				const struct sonde_event *event)
 {
+	const bool dumped = is_dumped(event->cls);
 	const struct look look = {
 		.image = sonde_names_process(event->stream->source,
 					     sonde_names_event_number(event,
 								      "pid")),
-		.since_ns =
-			is_dumped(event->cls) ? SONDE_TIME_MIN : event->time_ns,
+		.since_ns = dumped ? SONDE_TIME_MIN : event->time_ns,
+		.seen_ns = event->time_ns,
 	};
+	const bool looked = !dumped && has_class(event->stream, is_looked);
 
-	return code_take_mapping(names, event, &look);
+	return code_take_mapping(names, event, looked ? &names->look : &look);
 }
 
 static int take_begin(struct sonde_names *names,
@@ -339,15 +347,21 @@ static int take_begin(struct sonde_names *names,
 {
 	const struct sonde_source *source = event->stream->source;
 	const uint64_t parent = sonde_names_event_number(event, "parent");
-
-	if (SONDE_GROW(names->begins, names->nr_begins, names->begins_capacity))
-		return -ENOMEM;
-	names->begins[names->nr_begins++] = (struct begin){
+	struct begin begin = {
 		.image = sonde_names_process(
 			source, sonde_names_event_number(event, "pid")),
 		.parent = parent ? sonde_names_process(source, parent) : 0,
-		.time_ns = event->time_ns,
+		.time_ns = time_of_age(event, event->time_ns),
 	};
+
+	if (is_looked(event->cls)) {
+		begin.is_unread = !sonde_names_event_number(event, "nr");
+		names->look = (struct look){ begin.image, begin.time_ns,
+					     begin.time_ns };
+	}
+	if (SONDE_GROW(names->begins, names->nr_begins, names->begins_capacity))
+		return -ENOMEM;
+	names->begins[names->nr_begins++] = begin;
 	return 0;
 }
 
@@ -416,13 +430,17 @@ static int take_told(struct sonde_names *names, const struct sonde_event *event,
 	const char *name = event->cls->info.name;
 	const bool kernel = sonde_names_kernel_is(event->stream->source);
 
-	if (is_look(event->cls))
-		take_look(event, look);
-	else if (!strcmp(name, "sonde:mapping") && !kernel)
+	if (is_look(event->cls)) {
+		look->image = sonde_source_image(
+			event->stream->source,
+			sonde_names_event_number(event, "image"));
+		look->since_ns = time_of_age(event, SONDE_TIME_MIN);
+	} else if (!strcmp(name, "sonde:mapping") && !kernel) {
+		look->seen_ns = event->time_ns;
 		return code_take_mapping(names, event, look);
-	else if (!strcmp(name, "sonde:mapping") || is_dumped(event->cls))
+	} else if (!strcmp(name, "sonde:mapping") || is_dumped(event->cls))
 		return take_process_mapping(names, event);
-	else if (is_begin(event->cls))
+	else if (is_begin(event->cls) || is_looked(event->cls))
 		return take_begin(names, event);
 	else if (!strcmp(name, "sonde:stack"))
 		return code_take_stack(names, event);
@@ -577,6 +595,14 @@ static const struct sonde_name nowhere = {
 	.lack = "in no file that was mapped",
 };
 
+static const struct sonde_name unread = {
+	.text = "unknown (the process ended before its mappings were read)",
+	.function = "",
+	.file = "",
+	.module = "",
+	.lack = "the process ended before its mappings were read",
+};
+
 static const struct sonde_name changing = {
 	.text = "unknown (another file was mapped there meanwhile)",
 	.function = "",
@@ -586,10 +612,11 @@ static const struct sonde_name changing = {
 };
 
 /* The last time before that the image's memory began; NULL: it is not known of
- * any. *span: where that is the answer. */
+ * any. *ret_end: when the next one did. *span: where that is the answer. */
 static const struct begin *memory_begin(const struct sonde_names *names,
 					const struct sonde_names_place *place,
-					struct sonde_names_span *span)
+					struct sonde_names_span *span,
+					int64_t *ret_end)
 {
 	const struct begin *begins = names->begins;
 	size_t i;
@@ -598,19 +625,28 @@ static const struct begin *memory_begin(const struct sonde_names *names,
 		     begins[i].image < place->image ||
 			     (begins[i].image == place->image &&
 			      begins[i].time_ns <= place->from_ns));
-	if (i < names->nr_begins && begins[i].image == place->image)
-		sonde_names_span_end(span, place->from_ns, begins[i].time_ns);
+	*ret_end = INT64_MAX;
+	if (i < names->nr_begins && begins[i].image == place->image) {
+		*ret_end = begins[i].time_ns;
+		sonde_names_span_end(span, place->from_ns, *ret_end);
+	}
 	if (i && begins[i - 1].image == place->image)
 		sonde_names_span_end(span, place->from_ns,
 				     begins[i - 1].time_ns);
 	return i && begins[i - 1].image == place->image ? &begins[i - 1] : NULL;
 }
 
-/* NULL, and a name that says so: none, or not one for all of the time. `since`:
- * no mapping counts that was seen before. */
+/* When a process's memory was there. */
+struct lifetime {
+	int64_t begin, end;
+};
+
+/* NULL, and a name that says so: none, or not one for all of the time. No mapping
+ * counts that was seen before or after `life`. */
 static const struct mapping *find_since(const struct sonde_names *names,
 					const struct sonde_names_place *place,
-					uint64_t address, int64_t since,
+					uint64_t address,
+					const struct lifetime *life,
 					struct sonde_names_span *span,
 					const struct sonde_name **ret_name)
 {
@@ -626,7 +662,8 @@ static const struct mapping *find_since(const struct sonde_names *names,
 		sonde_names_span_end(span, place->from_ns, mapping->since_ns);
 		sonde_names_span_end(span, place->from_ns, mapping->seen_ns);
 		if (mapping->since_ns > place->to_ns ||
-		    mapping->seen_ns < since)
+		    mapping->seen_ns < life->begin ||
+		    mapping->seen_ns > life->end)
 			continue;
 		if (!found && mapping->since_ns > place->from_ns)
 			return NULL; /* it was not there when that began */
@@ -657,12 +694,16 @@ static const struct mapping *find(const struct sonde_names *names,
 	*ret_span = (struct sonde_names_span){ INT64_MIN, INT64_MAX };
 
 	for (unsigned int i = 0; i < ANCESTORS_MAX; i++) {
-		const struct begin *begin = memory_begin(names, &at, span);
-		const struct mapping *found =
-			find_since(names, &at, address,
-				   begin ? begin->time_ns : SONDE_TIME_MIN,
-				   span, ret_name);
+		struct lifetime life;
+		const struct begin *begin =
+			memory_begin(names, &at, span, &life.end);
+		const struct mapping *found;
 
+		life.begin = begin ? begin->time_ns : SONDE_TIME_MIN;
+		found = find_since(names, &at, address, &life, span, ret_name);
+		if (!found && *ret_name == &nowhere && begin &&
+		    begin->is_unread)
+			*ret_name = &unread;
 		if (found || *ret_name != &nowhere || !begin || !begin->parent)
 			return found;
 		at.image = begin->parent;

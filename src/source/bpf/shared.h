@@ -295,7 +295,7 @@ enum sonde_bpf_any_kind {
 /* Call stacks (stacks.bpf.h): what is of them before the payload, and how many
  * frames of the kernel there are at most, the tracer's own among them. */
 #define SONDE_BPF_STACK_HEAD      8u
-#define SONDE_BPF_STACK_REGISTERS 24u /* of a program, before the copy */
+#define SONDE_BPF_STACK_REGISTERS 32u /* of a program, before the copy */
 #define SONDE_BPF_KERNEL_FRAMES   40u
 #define SONDE_BPF_STACK_LOST      (1u << 31) /* the kernel didn't give its frames */
 /* The program's part is registers and a copy of its stack's memory. */

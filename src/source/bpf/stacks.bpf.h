@@ -22,7 +22,8 @@
  * Of the program, where the recorder can unwind it (CONST(STACK_COPY)), there are
  * no frames but
  *
- *	u64	where it was, stack pointer, frame pointer
+ *	u64	where it was, stack pointer, frame pointer, which program it is
+ *		(sample/program.h)
  *	...	the stack's memory from the stack pointer on
  *
  * up to what its first function was started with, if the thread is the first of its
@@ -38,6 +39,8 @@
 #define SOURCE_BPF_STACKS_BPF_H
 
 #ifdef SONDE_BPF_STACKS
+
+#include "source/sample/program.h"
 
 #define STACK_HEAD SONDE_BPF_STACK_HEAD
 #define PROGRAM_ROOM                                           \
@@ -132,6 +135,8 @@ INLINE uint32_t put_memory(const struct sonde_ring *ring, uint8_t *to)
 	PUT64(to, regs->ip);
 	PUT64(to + 8, sp);
 	PUT64(to + 16, regs->bp);
+	PUT64(to + 24, sonde_perf_program(far(task)->mm->start_stack,
+					  far(task)->mm->end_code));
 	if (!lean)
 		bytes = put_copy(to + SONDE_BPF_STACK_REGISTERS, task, sp);
 	return SONDE_BPF_STACK_COPIED | (lean ? SONDE_BPF_STACK_LEAN : 0) |

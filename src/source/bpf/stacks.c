@@ -227,6 +227,8 @@ static void add_copied_frames(const struct bpf_source *source,
 	memcpy(&user->pc, at, 8);
 	memcpy(&user->sp, at + 8, 8);
 	memcpy(&user->fp, at + 16, 8);
+	if (source->config.scope == SONDE_SOURCE_TREE)
+		memcpy(&user->program, at + 24, 8);
 	user->stack = at + SONDE_BPF_STACK_REGISTERS;
 	user->bytes = frames->copy_bytes;
 	user->is_cut = frames->is_lean ||

@@ -42,6 +42,7 @@ struct sched_entity {
 
 struct mm_struct {
 	unsigned long start_stack;
+	unsigned long end_code;
 };
 
 struct task_struct {

@@ -16,11 +16,14 @@
 
 #include "base/grow.h"
 #include "base/search.h"
+#include "base/time.h"
 #include "ring/walk.h"
+#include "source/sample/program.h"
 #include "sys/proc.h"
 #include "sys/textfile.h"
 
 #define CODE_OLD_MAX 1024u /* ranges of a process that are no more */
+#define BUILD_IDS_NS UINT64_C(100000000) /* of one look */
 
 struct code_range {
 	uint64_t begin, end;
@@ -40,13 +43,14 @@ struct code_process {
 	bool is_known;  /* else that wasn't looked for */
 	bool is_looked; /* nobody has told: it may be another program by now */
 	bool is_ended;
+	bool is_maker;  /* it was looked for what it says of its code */
 	uint32_t round; /* of the last look */
 	uint32_t nr, room;
 	uint32_t nr_old, room_old;
 	struct code_range *ranges;
 	struct code_old *old;
-	bool is_maker;       /* it was looked for what it says of its code */
-	uint8_t reserved[7]; /* base/hash.h */
+	int32_t pid;
+	uint32_t last_look; /* of one that nobody tells of: its number */
 };
 
 _Static_assert(sizeof(struct code_process) % 16 == 0, "base/hash.h");
@@ -59,7 +63,10 @@ struct sonde_perf_code *sonde_perf_code_new(void)
 		return NULL;
 	sonde_hash_init(&code->processes, sizeof(struct code_process),
 			SONDE_PERF_PROCESSES_MAX);
-	if (!sonde_perf_images_init(&code->images))
+	sonde_hash_init(&code->programs, sizeof(struct code_process),
+			SONDE_PERF_PROCESSES_MAX);
+	if (!sonde_perf_images_init(&code->images) &&
+	    !sonde_build_ids_init(&code->build_ids, 0))
 		return code;
 	sonde_perf_code_free(code);
 	return NULL;
@@ -71,16 +78,23 @@ static void code_free(struct code_process *process)
 	free(process->old);
 }
 
-void sonde_perf_code_free(struct sonde_perf_code *code)
+static void code_free_all(struct sonde_hash *processes)
 {
 	struct code_process *process = NULL;
 
+	while ((process = sonde_hash_next(processes, process)))
+		code_free(process);
+	sonde_hash_fini(processes);
+}
+
+void sonde_perf_code_free(struct sonde_perf_code *code)
+{
 	if (!code)
 		return;
-	while ((process = sonde_hash_next(&code->processes, process)))
-		code_free(process);
-	sonde_hash_fini(&code->processes);
+	code_free_all(&code->processes);
+	code_free_all(&code->programs);
 	sonde_perf_images_fini(&code->images);
+	sonde_build_ids_fini(&code->build_ids);
 	for (uint32_t i = 0; i < code->nr_makers; i++)
 		sonde_source_code_fini(&code->makers[i].place);
 	free(code->makers);
@@ -137,8 +151,11 @@ static struct code_process *code_find(struct sonde_perf_code *code, int32_t pid)
 static struct code_process *code_put(struct sonde_perf_code *code, int32_t pid)
 {
 	struct sonde_key key = sonde_key_make(SONDE_KEY_INT, (uint64_t)pid, 0);
+	struct code_process *process = sonde_hash_put(&code->processes, &key);
 
-	return sonde_hash_put(&code->processes, &key);
+	if (process)
+		process->pid = pid;
+	return process;
 }
 
 static void code_drop(struct sonde_perf_code *code, int32_t pid)
@@ -270,11 +287,10 @@ static int ranges_clear(struct code_process *process, uint64_t begin,
 }
 
 /* `since` 0: it was there before. */
-static void code_map(struct sonde_perf_code *code,
+static void code_map(struct sonde_perf_code *code, struct code_process *process,
 		     const struct sonde_statedump_mapping *mapping,
 		     const char *build_id, uint64_t since)
 {
-	struct code_process *process = code_put(code, mapping->pid);
 	const struct code_range range = {
 		.begin = mapping->begin,
 		.end = mapping->end,
@@ -292,22 +308,17 @@ static void code_map(struct sonde_perf_code *code,
 }
 
 /* What it has mapped now, as nobody has told. */
-static void code_look(struct sonde_perf_code *code, struct code_process *known,
-		      uint64_t at)
+static void code_read(struct sonde_perf_code *code,
+		      struct code_process *process, bool has_build_ids)
 {
-	int32_t pid = (int32_t)known->key.number;
 	struct sonde_proc_mapping mapping;
 	struct sonde_lines lines;
 
-	code_begin(known, at, true);
-	known->since = 0;
-	known->is_looked = true;
-	known->round = code->round;
-	if (sonde_proc_maps_open(&lines, pid))
+	if (sonde_proc_maps_open(&lines, process->pid))
 		return;
 	while (sonde_proc_maps_next(&lines, &mapping)) {
 		const struct sonde_statedump_mapping ours = {
-			.pid = pid,
+			.pid = process->pid,
 			.begin = mapping.begin,
 			.end = mapping.end,
 			.offset = mapping.offset,
@@ -315,20 +326,139 @@ static void code_look(struct sonde_perf_code *code, struct code_process *known,
 			.ino = mapping.ino,
 			.path = mapping.path,
 		};
+		const char *build_id = NULL;
 
-		if (mapping.mode & SONDE_MAPPED_EXEC && *mapping.path == '/')
-			code_map(code, &ours, "", 0);
+		if (!(mapping.mode & SONDE_MAPPED_EXEC) || *mapping.path != '/')
+			continue;
+		if (has_build_ids)
+			build_id = sonde_build_ids_get(&code->build_ids, &ours);
+		code_map(code, process, &ours, build_id ? build_id : "", 0);
 	}
 	sonde_lines_close(&lines);
 }
+
+/* ---- programs that nobody tells of ---- */
+
+static bool is_there(int32_t pid, uint64_t program)
+{
+	struct sonde_proc_stat stat;
+
+	return !sonde_proc_stat(pid, &stat) && stat.stack > 1 &&
+	       sonde_perf_program(stat.stack, stat.code_end) == program;
+}
+
+/* An exec, or another process of that number, would be seen behind. */
+static void program_read(struct sonde_perf_code *code,
+			 struct code_process *process)
+{
+	const uint64_t program = process->key.number;
+
+	if (!is_there(process->pid, program))
+		return;
+	code->build_ids.deadline = sonde_monotonic_ns() + BUILD_IDS_NS;
+	process->is_known = true;
+	code_read(code, process, true);
+	if (!is_there(process->pid, program))
+		process->nr = 0;
+}
+
+static struct code_process *program_find(const struct sonde_perf_code *code,
+					 const struct sonde_key *key)
+{
+	return sonde_hash_get(&code->programs, key);
+}
+
+/* The oldest look goes, and what is known by it alone. */
+static void looks_make_room(struct sonde_perf_code *code)
+{
+	uint32_t oldest = code->nr_looks - SONDE_PERF_LOOKS_MAX;
+	struct code_process *process;
+
+	if (code->nr_looks < SONDE_PERF_LOOKS_MAX)
+		return;
+	process =
+		program_find(code, &code->looks[oldest % SONDE_PERF_LOOKS_MAX]);
+	if (!process || process->last_look != oldest)
+		return;
+	code_free(process);
+	sonde_hash_remove(&code->programs, process);
+}
+
+/* What it had then; NULL: no memory. */
+static struct code_process *program_put(struct sonde_perf_code *code,
+					const struct sonde_perf_user *user)
+{
+	const struct sonde_key key = sonde_key_make(
+		SONDE_KEY_INT, user->program, (uint32_t)user->pid);
+	struct code_process *process = program_find(code, &key);
+
+	if (process && process->since <= user->at)
+		return process;
+	looks_make_room(code);
+	process = sonde_hash_put(&code->programs, &key);
+	if (!process)
+		return NULL;
+	process->since = user->at;
+	process->last_look = code->nr_looks;
+	code->looks[code->nr_looks++ % SONDE_PERF_LOOKS_MAX] = key;
+	if (!process->pid) {
+		process->pid = user->pid;
+		program_read(code, process);
+	}
+	return process;
+}
+
+bool sonde_perf_code_looked(const struct sonde_perf_code *code, uint32_t i,
+			    struct sonde_perf_look *ret_look)
+{
+	const struct sonde_key *key = &code->looks[i % SONDE_PERF_LOOKS_MAX];
+	const struct code_process *process;
+
+	if (code->nr_looks - i > SONDE_PERF_LOOKS_MAX)
+		return false;
+	process = program_find(code, key);
+	if (!process || process->last_look != i)
+		return false;
+	*ret_look =
+		(struct sonde_perf_look){ *key, process->since, process->nr };
+	return true;
+}
+
+const char *
+sonde_perf_code_looked_mapping(const struct sonde_perf_code *code,
+			       const struct sonde_perf_look *look, uint32_t k,
+			       struct sonde_statedump_mapping *ret_mapping)
+{
+	const struct code_process *process = program_find(code, &look->key);
+	const struct code_range *range = &process->ranges[k];
+	struct sonde_statedump_mapping mapping = {
+		.pid = process->pid,
+		.flags = SONDE_MAPPED_READ | SONDE_MAPPED_EXEC,
+		.begin = range->begin,
+		.end = range->end,
+	};
+	const char *build_id;
+
+	if (!range->image)
+		return NULL;
+	build_id = sonde_perf_images_get(&code->images, range->image, &mapping);
+	mapping.offset += range->begin - range->origin;
+	*ret_mapping = mapping;
+	return build_id;
+}
+
+/* ---- records ---- */
 
 void sonde_perf_code_heed(struct sonde_perf_code *code,
 			  const struct sonde_perf_record *record,
 			  const char *build_id, uint64_t at)
 {
+	struct code_process *process;
+
 	switch (record->kind) {
 	case SONDE_PERF_MAPPED:
-		code_map(code, &record->mapping, build_id, at);
+		process = code_put(code, record->mapping.pid);
+		code_map(code, process, &record->mapping, build_id, at);
 		break;
 	case SONDE_PERF_BEGAN:
 		if (record->parent)
@@ -422,21 +552,37 @@ void sonde_perf_code_begin(const struct sonde_perf_user *user,
 	};
 }
 
+static struct code_process *walk_process(struct sonde_perf_code *code,
+					 const struct sonde_perf_user *user)
+{
+	const struct code_process *told = code_find(code, user->pid);
+
+	return user->program && !(told && told->is_known) ?
+		       program_put(code, user) :
+		       code_put(code, user->pid);
+}
+
 /* The process, as far as it is known of that time what it has mapped. One that
- * nobody tells of may have become another program: that is looked for once a round. */
+ * nobody tells of may have become another program: that is looked for once a round;
+ * but of what is looked for once a program, the key has a space. */
 static bool walk_begin(struct code_walk *walk)
 {
 	const struct sonde_perf_user *user = walk->user;
-	struct code_process *process = code_put(walk->code, user->pid);
+	struct code_process *process = walk_process(walk->code, user);
 
 	walk->process = process;
 	if (!process)
 		return false;
-	if (!process->is_known ||
-	    (process->is_looked && process->round != walk->code->round &&
-	     !walk_find(walk, user->pc)))
-		code_look(walk->code, process, user->at);
-	/* code_look() puts nothing new there: it hasn't moved. */
+	if (!process->key.space &&
+	    (!process->is_known ||
+	     (process->is_looked && process->round != walk->code->round &&
+	      !walk_find(walk, user->pc)))) {
+		code_begin(process, user->at, true);
+		process->since = 0;
+		process->is_looked = true;
+		process->round = walk->code->round;
+		code_read(walk->code, process, false);
+	}
 	return (process->nr || process->nr_old) && process->since <= user->at;
 }
 
@@ -445,7 +591,7 @@ static bool walk_begin(struct code_walk *walk)
 static void code_add_maker(struct sonde_perf_code *code,
 			   struct code_process *process)
 {
-	struct sonde_perf_maker maker = { (int32_t)process->key.number, { 0 } };
+	struct sonde_perf_maker maker = { process->pid, { 0 } };
 
 	process->is_maker = true;
 	if (!code->makers)

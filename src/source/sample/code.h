@@ -15,6 +15,12 @@
  * catch_up(). What a process had mapped before is kept, up to a thousand ranges; so is
  * a process that has ended, until so many others have.
  *
+ * If only a tree of processes is told of, stacks may be of others: of who woke a thread
+ * of the tree, or of whatever an interrupt came upon that did. What such a process
+ * has mapped is looked for once a program (program.h), when the first of its stacks is
+ * walked; if it has ended or executes another program by then, it isn't known. What
+ * it maps after that look is not seen.
+ *
  * A stack is of the program's half: the frame that was interrupted, then callers.
  * Code without rules (made at run time, or without .eh_frame) is walked by frame
  * pointers. A copy that ends before the stack does makes a stack that ends `deep`. Of a
@@ -34,10 +40,12 @@
 #include "source/perf_map.h"
 #include "source/sample/images.h"
 #include "source/sample/perf.h"
+#include "source/statedump/buildid.h"
 
 #define SONDE_PERF_PROCESSES_MAX (1u << 16)
 #define SONDE_PERF_RANGES_MAX    (1u << 14) /* of a process */
 #define SONDE_PERF_ENDED_MAX     4096u
+#define SONDE_PERF_LOOKS_MAX     4096u
 /* Processes that make code at run time: each costs a descriptor. */
 #define SONDE_PERF_MAKERS_MAX 256u
 
@@ -48,8 +56,16 @@ struct sonde_perf_maker {
 	struct sonde_source_code_place place;
 };
 
+/* A look at a program that nobody tells of. */
+struct sonde_perf_look {
+	struct sonde_key key; /* of `programs` */
+	uint64_t since;       /* its first stack's time */
+	uint32_t nr;          /* mappings; 0: it was gone */
+};
+
 struct sonde_perf_code {
 	struct sonde_hash processes; /* by number */
+	struct sonde_hash programs;  /* of those nobody tells of */
 	struct sonde_perf_images images;
 	void (*catch_up)(void *ctx); /* NULL: nobody tells of processes */
 	void *ctx;
@@ -58,6 +74,9 @@ struct sonde_perf_code {
 	uint32_t round;    /* of catch_up() */
 	uint32_t nr_ended; /* ever: where the next one goes */
 	int32_t ended[SONDE_PERF_ENDED_MAX];
+	struct sonde_build_ids build_ids; /* of what was looked for */
+	uint32_t nr_looks;                /* ever; the oldest are forgotten */
+	struct sonde_key looks[SONDE_PERF_LOOKS_MAX];
 };
 
 /* NULL: no memory. */
@@ -89,5 +108,16 @@ void sonde_perf_code_begin(const struct sonde_perf_user *user,
 void sonde_perf_code_walk(struct sonde_perf_code *code,
 			  const struct sonde_perf_user *user,
 			  struct sonde_callstacks_chain *chain);
+
+/* The i-th look, if it is among the last LOOKS_MAX and no later one told the same.
+ * A program may be looked at again, with an earlier `since`. */
+bool sonde_perf_code_looked(const struct sonde_perf_code *code, uint32_t i,
+			    struct sonde_perf_look *ret_look);
+/* What the program had mapped, `k` < nr: code; returns its file's build-id. NULL: it
+ * is not known which file. */
+const char *
+sonde_perf_code_looked_mapping(const struct sonde_perf_code *code,
+			       const struct sonde_perf_look *look, uint32_t k,
+			       struct sonde_statedump_mapping *ret_mapping);
 
 #endif /* SOURCE_SAMPLE_CODE_H */

@@ -33,6 +33,13 @@ static void sample_describe_code_lost(struct sonde_build *build)
 	sonde_source_code_describe_lost(build);
 }
 
+static void describe_looked(struct sonde_build *build)
+{
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(build, "nr", 32, 0);
+	sonde_build_int(build, "age", 64, 0);
+}
+
 int sonde_sample_describe(enum sonde_sample_event event,
 			  uint64_t room[SONDE_DESC_MAX / 8])
 {
@@ -50,6 +57,7 @@ int sonde_sample_describe(enum sonde_sample_event event,
 		[SONDE_SAMPLE_CODE] = { "code", sample_describe_code },
 		[SONDE_SAMPLE_CODE_LOST] = { "code_lost",
 					     sample_describe_code_lost },
+		[SONDE_SAMPLE_LOOKED] = { "looked", describe_looked },
 	};
 
 	return sonde_build_whole(room, "sonde", events[event].name, SONDE_INFO,

@@ -11,6 +11,7 @@
  *	sonde:mapping		statedump/events.h
  *	sonde:code		pid, 32 bits; begin, size, 64 bits each; name
  *	sonde:code_lost		pid, 32 bits; how many, 64 bits
+ *	sonde:looked		pid, nr, 32 bits each; age, 64 bits
  */
 #ifndef SOURCE_SAMPLE_EVENTS_H
 #define SOURCE_SAMPLE_EVENTS_H
@@ -20,8 +21,9 @@
 #include "source/statedump/events.h"
 #include "types/desc.h"
 
-#define SONDE_SAMPLE_BYTES       12u
-#define SONDE_SAMPLE_BEGAN_BYTES 8u
+#define SONDE_SAMPLE_BYTES        12u
+#define SONDE_SAMPLE_BEGAN_BYTES  8u
+#define SONDE_SAMPLE_LOOKED_BYTES 16u
 
 enum sonde_sample_event {
 	SONDE_SAMPLE,
@@ -31,6 +33,7 @@ enum sonde_sample_event {
 	SONDE_SAMPLE_MAPPING,
 	SONDE_SAMPLE_CODE,
 	SONDE_SAMPLE_CODE_LOST,
+	SONDE_SAMPLE_LOOKED,
 	SONDE_SAMPLE_NR_EVENTS,
 };
 

@@ -125,6 +125,19 @@ uint32_t sonde_perf_images_put(struct sonde_perf_images *images,
 	return entry->number;
 }
 
+const char *sonde_perf_images_get(const struct sonde_perf_images *images,
+				  uint32_t number,
+				  struct sonde_statedump_mapping *ret_mapping)
+{
+	const struct sonde_perf_image *image = &images->images[number - 1];
+
+	ret_mapping->offset = image->offset;
+	ret_mapping->dev = image->dev;
+	ret_mapping->ino = image->ino;
+	ret_mapping->path = image->path;
+	return image->build_id;
+}
+
 /* ---- reading ---- */
 
 static int image_read(void *ctx, uint64_t offset, void *to, size_t size)

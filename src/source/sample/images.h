@@ -46,6 +46,11 @@ uint32_t sonde_perf_images_put(struct sonde_perf_images *images,
 			       const struct sonde_statedump_mapping *mapping,
 			       const char *build_id);
 
+/* Which part of which file the image of that number is; returns its build-id. */
+const char *sonde_perf_images_get(const struct sonde_perf_images *images,
+				  uint32_t number,
+				  struct sonde_statedump_mapping *ret_mapping);
+
 /* The rule (ring/stacks.h) of the code `offset` bytes from the begin of an image that
  * the process has mapped at `begin`. False: it has no rules. */
 bool sonde_perf_images_rule(struct sonde_perf_images *images, uint32_t number,

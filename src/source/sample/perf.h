@@ -114,6 +114,9 @@ struct sonde_perf_user {
 	int32_t pid;
 	uint32_t depth; /* SONDE_STACKS_DEPTH_MAX at most */
 	uint64_t pc, sp, fp;
+	/* The process's program (program.h): if nobody tells what that has mapped, it
+	 * is looked for; 0: all is told. */
+	uint64_t program;
 	const uint8_t *stack; /* from sp on; in the record, maybe unaligned */
 	uint32_t bytes;
 	bool is_cut; /* there may be more of the stack than this */

@@ -7,6 +7,12 @@
  *	sonde:code, sonde:code_lost	names of code that processes have made at run
  *					time, of those in whose code stacks were; when
  *					this source is stopped
+ *	sonde:looked	{pid, nr, age}: which code a process had mapped, of which nobody
+ *			tells, from `age` ticks before this event on: `nr` times
+ *			sonde:mapping follow; 0: it had ended, or executed another
+ *			program, before that was looked for. What was told of it
+ *			before is of another program
+ *	sonde:mapping	{pid, begin, end, offset, flags, path, build_id}
  *
  * Each trace, a chunk or a snapshot as well, has one of its own, which is opened
  * when the trace begins and closed when all its events are in it: so it is told
@@ -23,6 +29,7 @@
 #include "source/sample/code.h"
 #include "source/sample/events.h"
 
+#define LOOKS_AT_ONCE 64u
 /* More than what is told at once has. */
 #define TELLER_OUT_BYTES (8ull << 20)
 /* All the stacks there can be, twice. */
@@ -35,6 +42,7 @@ struct teller {
 	struct sonde_callstacks_telling telling;
 	struct sonde_perf_code *code; /* or NULL */
 	uint32_t nr_makers;           /* whose code was told */
+	uint32_t nr_looks;            /* likewise */
 	bool is_ending;
 	struct sonde_out out;
 };
@@ -58,6 +66,9 @@ static int teller_open(const struct sonde_source_config *config,
 	teller->base.ops = &sonde_source_stacks;
 	teller->stacks = config->stacks;
 	teller->code = config->code;
+	if (teller->code && teller->code->nr_looks > SONDE_PERF_LOOKS_MAX)
+		teller->nr_looks =
+			teller->code->nr_looks - SONDE_PERF_LOOKS_MAX;
 	teller->telling.nr_turns = config->stacks->nr_turns;
 	sonde_out_init(&teller->out, config->now, 0, TELLER_OUT_BYTES);
 	*ret_source = &teller->base;
@@ -68,10 +79,9 @@ static int teller_describe(struct sonde_source *base,
 			   struct sonde_source_known *known)
 {
 	static const enum sonde_sample_event events[] = {
-		SONDE_SAMPLE_STACK,
-		SONDE_SAMPLE_STACKS_LOST,
-		SONDE_SAMPLE_CODE,
-		SONDE_SAMPLE_CODE_LOST,
+		SONDE_SAMPLE_STACK,  SONDE_SAMPLE_STACKS_LOST,
+		SONDE_SAMPLE_CODE,   SONDE_SAMPLE_CODE_LOST,
+		SONDE_SAMPLE_LOOKED, SONDE_SAMPLE_MAPPING,
 	};
 	uint64_t room[SONDE_DESC_MAX / 8];
 	int rc = 0;
@@ -118,6 +128,46 @@ static void teller_tell_code(struct teller *teller,
 	(void)sonde_source_code_tell(&maker->place, &target);
 }
 
+static void teller_tell_look(struct teller *teller,
+			     const struct sonde_perf_look *look)
+{
+	const int32_t pid = (int32_t)look->key.space;
+	struct sonde_statedump_mapping mapping;
+	uint8_t *at =
+		sonde_out_event(&teller->out,
+				SONDE_SOURCE_FIRST_ID + SONDE_SAMPLE_LOOKED,
+				SONDE_SAMPLE_LOOKED_BYTES);
+	uint64_t age;
+
+	if (!at)
+		return; /* counted */
+	age = teller->out.packer.last - look->since;
+	memcpy(at, &pid, 4);
+	memcpy(at + 4, &look->nr, 4);
+	memcpy(at + 8, &age, 8);
+	for (uint32_t i = 0; i < look->nr; i++) {
+		const char *build_id = sonde_perf_code_looked_mapping(
+			teller->code, look, i, &mapping);
+
+		if (build_id)
+			sonde_statedump_emit_mapping(&teller->out, &mapping,
+						     build_id);
+	}
+}
+
+/* Some of those that are new. */
+static void teller_tell_looks(struct teller *teller)
+{
+	struct sonde_perf_look look;
+
+	for (uint32_t i = 0;
+	     i < LOOKS_AT_ONCE && teller->nr_looks != teller->code->nr_looks;
+	     i++)
+		if (sonde_perf_code_looked(teller->code, teller->nr_looks++,
+					   &look))
+			teller_tell_look(teller, &look);
+}
+
 static void teller_stop(struct sonde_source *base)
 {
 	teller_of(base)->is_ending = true;
@@ -138,6 +188,9 @@ static int teller_peek(struct sonde_source *base, uint32_t stream,
 	if (!teller->out.first)
 		(void)sonde_callstacks_store_tell(&teller->telling,
 						  teller->stacks, &target);
+	while (!teller->out.first && teller->code &&
+	       teller->nr_looks != teller->code->nr_looks)
+		teller_tell_looks(teller);
 	while (!teller->out.first && teller->is_ending && teller->code &&
 	       teller->nr_makers < teller->code->nr_makers)
 		teller_tell_code(teller,

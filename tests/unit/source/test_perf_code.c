@@ -17,6 +17,7 @@
 
 #include "ring/walk.h"
 #include "source/sample/code.h"
+#include "source/sample/program.h"
 #include "source/unwind/file.h"
 #include "sys/proc.h"
 #include "sys/textfile.h"
@@ -317,6 +318,99 @@ static void what_is_mapped_hides_what_was_there(void **state)
 	assert_theirs(&taken);
 }
 
+static uint64_t own_program(void)
+{
+	struct sonde_proc_stat stat;
+
+	assert_int_equal(sonde_proc_stat(getpid(), &stat), 0);
+	return sonde_perf_program(stat.stack, stat.code_end);
+}
+
+/* Of its mappings, which is the function's. */
+static void assert_looked_at(const struct sonde_perf_look *look,
+			     uint64_t address)
+{
+	struct sonde_statedump_mapping mapping;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < look->nr; i++) {
+		const struct sonde_statedump_mapping *real;
+
+		assert_non_null(sonde_perf_code_looked_mapping(code, look, i,
+							       &mapping));
+		if (address < mapping.begin || address >= mapping.end)
+			continue;
+		real = &mapped_at(address)->record.mapping;
+		assert_int_equal(mapping.begin, real->begin);
+		assert_int_equal(mapping.end, real->end);
+		assert_int_equal(mapping.offset, real->offset);
+		assert_string_equal(mapping.path, real->path);
+		nr++;
+	}
+	assert_int_equal(nr, 1);
+}
+
+static void a_program_that_nobody_tells_of_is_looked_for_once(void **state)
+{
+	static struct taken taken;
+	struct sonde_perf_look look;
+
+	(void)state;
+	take_from_library(&taken);
+	taken.user.program = own_program();
+	assert_theirs(&taken);
+	assert_theirs(&taken);
+	assert_int_equal(code->nr_looks, 1);
+	assert_true(sonde_perf_code_looked(code, 0, &look));
+	assert_int_equal(look.key.space, getpid());
+	assert_int_equal(look.since, taken.user.at);
+	assert_looked_at(&look, (uint64_t)(uintptr_t)&qsort);
+	/* It was there earlier than was known. */
+	taken.user.at -= 10;
+	assert_theirs(&taken);
+	assert_false(sonde_perf_code_looked(code, 0, &look));
+	assert_true(sonde_perf_code_looked(code, 1, &look));
+	assert_int_equal(look.since, taken.user.at);
+	assert_int_not_equal(look.nr, 0);
+}
+
+static void another_program_of_the_process_is_not_looked_for(void **state)
+{
+	static struct taken taken;
+	struct sonde_perf_look look;
+
+	(void)state;
+	take_from_library(&taken);
+	taken.user.program = own_program() ^ 16;
+	assert_int_equal(walk(&taken).nr, 1);
+	assert_true(sonde_perf_code_looked(code, 0, &look));
+	assert_int_equal(look.nr, 0);
+	/* Of that one all is told. */
+	tell_began(getpid(), 0);
+	tell_mapped();
+	assert_theirs(&taken);
+	assert_int_equal(code->nr_looks, 1);
+}
+
+static void old_looks_are_forgotten(void **state)
+{
+	static struct taken taken;
+	struct sonde_perf_look look;
+
+	(void)state;
+	take_from_library(&taken);
+	for (uint32_t i = 1; i <= SONDE_PERF_LOOKS_MAX + 1; i++) {
+		taken.user.program = i;
+		assert_int_equal(walk(&taken).nr, 1);
+	}
+	assert_false(sonde_perf_code_looked(code, 0, &look));
+	assert_true(sonde_perf_code_looked(code, 1, &look));
+	taken.user.program = own_program();
+	assert_theirs(&taken);
+	assert_false(sonde_perf_code_looked(code, 1, &look));
+	assert_int_equal(code->programs.nr_entries, SONDE_PERF_LOOKS_MAX);
+}
+
 static void a_stack_is_by_what_was_mapped_at_its_time(void **state)
 {
 	static struct taken taken;
@@ -575,6 +669,9 @@ int main(void)
 		CASE(a_program_has_what_it_mapped_since_it_was_executed),
 		CASE(a_child_has_what_its_parent_has),
 		CASE(what_is_mapped_hides_what_was_there),
+		CASE(a_program_that_nobody_tells_of_is_looked_for_once),
+		CASE(another_program_of_the_process_is_not_looked_for),
+		CASE(old_looks_are_forgotten),
 		CASE(a_stack_is_by_what_was_mapped_at_its_time),
 		CASE(what_has_ended_is_known_for_a_while),
 		CASE(before_a_process_is_known_a_stack_is_its_first_frame),
