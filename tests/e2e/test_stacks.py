@@ -122,6 +122,16 @@ def tables_lead_to_main():
 
 
 @test
+def lines_of_json_have_stacks_though_nothing_else_has_names():
+    done = record_ok(build(CALLS, "-g", "-O2", "-pthread"), options=["--stack=32"])
+    shown = run(SONDE, "print", "--no-names", "--format", "json", done.dir)
+    check_equal(shown.returncode, 0, shown.stderr)
+    found = [json.loads(line)["stack"] for line in shown.stdout.splitlines()]
+    check_equal(found, stacks(done), "stacks")
+    check(found and found[0], found)
+
+
+@test
 def a_stack_is_gdbs():
     require("gdb")
     skip_if_sanitized("its libraries' frames are others")

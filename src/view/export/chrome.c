@@ -142,7 +142,7 @@ static void put_args(struct chrome *c, const struct sonde_event *event)
 	sonde_json_open(&c->json, "args", '{');
 	if (has_stack) {
 		sonde_json_name(&c->json, "stack");
-		sonde_put_stack(&c->fields, event, &c->buffer);
+		sonde_put_stack(&c->fields, c->fields.names, event, &c->buffer);
 	}
 	if (of->payload)
 		sonde_shape_put(&c->fields, of->payload, event,

@@ -1202,16 +1202,15 @@ void sonde_shape_put(const struct sonde_writer *writer,
 }
 
 void sonde_put_stack(const struct sonde_writer *writer,
-		     const struct sonde_event *event,
+		     struct sonde_names *names, const struct sonde_event *event,
 		     struct sonde_buffer *buffer)
 {
-	const struct sonde_names_stack *stack =
-		sonde_names_stack(writer->names, event);
+	const struct sonde_names_stack *stack = sonde_names_stack(names, event);
 
 	sonde_buffer_text(buffer, stack ? "[" : "null", stack ? 1 : 4);
 	for (uint32_t i = 0; stack && i < stack->nr; i++) {
-		const struct sonde_name *name = sonde_names_frame(
-			writer->names, event, stack->frames[i]);
+		const struct sonde_name *name =
+			sonde_names_frame(names, event, stack->frames[i]);
 		const char *text =
 			name ? name->text : "unknown (no memory left)";
 

@@ -103,7 +103,7 @@ void sonde_put_field(const struct sonde_writer *writer,
 
 /* An event's stack as a JSON array of names; null: it has none. */
 void sonde_put_stack(const struct sonde_writer *writer,
-		     const struct sonde_event *event,
+		     struct sonde_names *names, const struct sonde_event *event,
 		     struct sonde_buffer *buffer);
 
 /* vfs_read+0x1c, ext4_sync+0x1c [ext4]; false: the address has no name in the

@@ -308,7 +308,8 @@ static void line_put_stack(struct sonde_print_part *part,
 	const struct sonde_names_stack *stack;
 
 	if (line_is_json(part)) {
-		sonde_put_stack(&part->printer->writer, event, &part->buffer);
+		sonde_put_stack(&part->printer->writer, names, event,
+				&part->buffer);
 		return;
 	}
 	stack = sonde_names_stack(names, event);
