@@ -135,13 +135,15 @@ int sonde_list_elf(const void *bytes, size_t size,
 		bool ours = !strcmp(section.name, SONDE_ELF_DESC_SECTION);
 		bool sdt =
 			sink->site && !strcmp(section.name, SONDE_SDT_SECTION);
-		const struct sonde_sdt_notes notes = { (const uint8_t *)bytes +
-							       section.offset,
-						       section.size,
-						       table.is_narrow };
+		struct sonde_sdt_notes notes;
 
 		if (!section.in_file || !(section.is_constant || sdt))
 			continue;
+		notes = (struct sonde_sdt_notes){
+			(const uint8_t *)bytes + section.offset,
+			section.size,
+			table.is_narrow,
+		};
 		/* Sections share no bytes; if they did, a small file could
 		 * keep us busy for hours. */
 		if (section.size > left)
