@@ -31,6 +31,18 @@ int sonde_option_give(const struct sonde_option *option, void *words,
 	return option->to.take ? option->to.take(words, value) : 0;
 }
 
+bool sonde_option_takes_next(const struct sonde_option *option,
+			     const char *value, const char *next)
+{
+	if (!option->value || value)
+		return false;
+	if (*option->value != '[')
+		return true;
+	return next && *next && option->values &&
+	       !strcmp(option->values, SONDE_VALUE_NUMBER) &&
+	       !next[strspn(next, "0123456789")];
+}
+
 const struct sonde_option *sonde_option_find(const struct sonde_option *table,
 					     const char *word,
 					     const char **ret_value)

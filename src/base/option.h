@@ -18,6 +18,7 @@
 #define SONDE_VALUE_REPORT  "@report"
 #define SONDE_VALUE_COMMAND "@command"
 #define SONDE_VALUE_SESSION "@session" /* one that has a name */
+#define SONDE_VALUE_NUMBER  "@number"
 
 /* Values of an option that may be given several times. */
 #define SONDE_OPTION_VALUES 16
@@ -59,7 +60,8 @@ struct sonde_option_to {
 struct sonde_option {
 	const char *name;
 	char letter; /* the short form; 0: none */
-	/* As --help shows it; NULL: none. "[=X]": may be left out. */
+	/* As --help shows it; NULL: none. "[=X]": may be left out, and is no word of
+	 * its own, unless it is a number. */
 	const char *value;
 	/* What it can be: words parted by blanks, or SONDE_VALUE_...; NULL */
 	const char *values;
@@ -75,6 +77,11 @@ int sonde_option_give(const struct sonde_option *option, void *words,
 /* Whether it was, as can be seen there. */
 bool sonde_option_is_given(const struct sonde_option *option,
 			   const void *words);
+
+/* Whether the word after the option's is its value; `value`: what is in the option's;
+ * `next`: that word, NULL: there is none. */
+bool sonde_option_takes_next(const struct sonde_option *option,
+			     const char *value, const char *next);
 
 /* The option of the table that this word is: "--name", "--name=value", "-n" or
  * "-nvalue"; NULL: none. *ret_value: the value that is in the word, or NULL. */

@@ -230,8 +230,10 @@ static void offer_kind(const struct line *line, struct typed *typed,
 	else if (!strcmp(kind, SONDE_VALUE_PROGRAM))
 		(void)printf("@program %d\n",
 			     line->nr_plain ? line->first_plain : line->at);
-	else if (*kind == '@')
+	else if (*kind == '@' && strcmp(kind, SONDE_VALUE_NUMBER) != 0)
 		(void)puts(kind);
+	else if (*kind == '@')
+		return; /* there are too many */
 	else
 		offer(typed, kind, "");
 }
@@ -276,8 +278,9 @@ static int take_word(struct line *line, int i)
 		return i + 1;
 	}
 	option = find_option(line->command, word);
-	if (!option || !option->value || *option->value == '[' ||
-	    strchr(word, '=') || (word[1] != '-' && word[2]))
+	if (!option || strchr(word, '=') || (word[1] != '-' && word[2]) ||
+	    !sonde_option_takes_next(
+		    option, NULL, i + 1 < line->at ? line->words[i + 1] : NULL))
 		return i + 1;
 	line->waiting = i + 1 == line->at ? option : NULL;
 	return i + 2;

@@ -198,13 +198,16 @@ int sonde_option_each(const struct sonde_command *command, int argc,
 	while (!status &&
 	       (i = next_option(command, &parser, argc, argv)) >= 0) {
 		const struct sonde_option *option = parser.options[i];
+		const char *value = optarg;
 
 		if (option == &help_option) {
 			sonde_help(command);
 			return 0;
 		}
-		status =
-			take(ctx, option, (size_t)i < parser.nr_common, optarg);
+		/* What getopt_long() takes for a word of the command's. */
+		if (sonde_option_takes_next(option, value, argv[optind]))
+			value = argv[optind++];
+		status = take(ctx, option, (size_t)i < parser.nr_common, value);
 	}
 	return status ? status : i == -1 ? -1 : SONDE_EXIT_USAGE;
 }

@@ -87,7 +87,7 @@ static const struct sonde_option option_table[] = {
 	{ "all", 'a', NULL, NULL, TO(all),
 	  "with --kernel and a PROGRAM: all of the machine, not only its "
 	  "threads" },
-	{ "stack", 0, "[=DEPTH]", NULL, TO(stack),
+	{ "stack", 0, "[=DEPTH]", SONDE_VALUE_NUMBER, TO(stack),
 	  "with --kernel: the call stack of each event, the kernel's and so "
 	  "many frames of the program at most (default: 16)" },
 	{ "kernel-source", 0, "S", "auto modules bpf", TO(source),

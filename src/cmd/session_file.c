@@ -44,7 +44,11 @@ static void file_put_words(struct sonde_json *json,
 		const char *value;
 		const struct sonde_option *option = sonde_option_find(
 			sonde_record_option_table, word, &value);
-		bool has_value = option && option->value && !value;
+		bool has_value =
+			option && sonde_option_takes_next(
+					  option, value,
+					  sonde_session_document_word(
+						  document, "options", i + 1));
 
 		i += has_value;
 		/* Behind a "--" there would be no options any more. */

@@ -1085,7 +1085,7 @@ static int apply_interval(void *ctx, const char *value)
 #define TO(member) SONDE_OPTION_TO(struct sonde_record_options, member)
 #define BY(function) SONDE_OPTION_BY(function) /* its words: struct parse */
 #define STACK_OPTION \
-	{ "stack", 0, "[=DEPTH]", NULL, BY(apply_stack), \
+	{ "stack", 0, "[=DEPTH]", SONDE_VALUE_NUMBER, BY(apply_stack), \
 	  "with each event its call stack, of so many frames of the program at " \
 	  "most (default: 16); of kernel events, the kernel's part, too" }
 /* What runs, of which it is. */
@@ -1158,7 +1158,7 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "< 0'; of the program and its descendants" },
 	{ "all", 'a', NULL, NULL, TO(session.kernel.whole_machine),
 	  "of the whole machine; without PROGRAM until Ctrl-C" },
-	{ "sample", 0, "[=N]", NULL, BY(apply_sample),
+	{ "sample", 0, "[=N]", SONDE_VALUE_NUMBER, BY(apply_sample),
 	  "a profile: N times a second (default: 997) which thread runs on each "
 	  "CPU, and its call stack" },
 	{ "until", 0, "RULES", SONDE_VALUE_KERNEL, BY(apply_until),
@@ -1364,13 +1364,17 @@ static int unknown_option(struct parse *parse, const char *word)
 static int apply(struct parse *parse, const struct sonde_option *option,
 		 const char *value)
 {
+	const char *next =
+		parse->next < parse->argc ? parse->argv[parse->next] : NULL;
+
 	if (!option->value && value)
 		return fail(parse, "--%s takes no value", option->name);
-	if (option->value && !value && *option->value != '[') {
-		if (parse->next >= parse->argc)
+	if (sonde_option_takes_next(option, value, next)) {
+		if (!next)
 			return fail(parse, "--%s needs a value after it",
 				    option->name);
-		value = parse->argv[parse->next++];
+		value = next;
+		parse->next++;
 		/* More likely forgotten than meant. */
 		if (!strncmp(value, "--", 2))
 			return fail(parse,

@@ -28,6 +28,8 @@ static const struct sonde_option table[] = {
 	{ "host", 0, "HOST", NULL, TO(hosts), "" },
 	{ "take", 't', "IT", NULL, SONDE_OPTION_BY(take), "" },
 	{ "old", 0, NULL, NULL, SONDE_OPTION_IGNORED, NULL },
+	{ "depth", 0, "[=N]", SONDE_VALUE_NUMBER, SONDE_OPTION_IGNORED, "" },
+	{ "what", 0, "[=WHAT]", "1 2", SONDE_OPTION_IGNORED, "" },
 	{ 0 }
 };
 
@@ -36,7 +38,9 @@ enum {
 	NAME,
 	HOST,
 	TAKE,
-	OLD
+	OLD,
+	DEPTH,
+	WHAT
 };
 
 static void an_option_goes_where_its_row_says(void **state)
@@ -111,12 +115,31 @@ static void words_are_found_by_name_and_by_letter(void **state)
 	assert_null(sonde_option_find(NULL, "--json", &value));
 }
 
+static void
+a_value_is_the_next_word_where_it_must_be_or_is_a_number(void **state)
+{
+	(void)state;
+	assert_true(sonde_option_takes_next(&table[NAME], NULL, "a"));
+	assert_true(sonde_option_takes_next(&table[NAME], NULL, NULL));
+	assert_false(sonde_option_takes_next(&table[NAME], "", "a"));
+	assert_false(sonde_option_takes_next(&table[JSON], NULL, "1"));
+	assert_true(sonde_option_takes_next(&table[DEPTH], NULL, "16"));
+	assert_false(sonde_option_takes_next(&table[DEPTH], "", "16"));
+	assert_false(sonde_option_takes_next(&table[DEPTH], NULL, "16x"));
+	assert_false(sonde_option_takes_next(&table[DEPTH], NULL, "-1"));
+	assert_false(sonde_option_takes_next(&table[DEPTH], NULL, ""));
+	assert_false(sonde_option_takes_next(&table[DEPTH], NULL, NULL));
+	assert_false(sonde_option_takes_next(&table[WHAT], NULL, "1"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_option_goes_where_its_row_says),
 		cmocka_unit_test(a_list_says_that_there_were_more_than_it_has),
 		cmocka_unit_test(words_are_found_by_name_and_by_letter),
+		cmocka_unit_test(
+			a_value_is_the_next_word_where_it_must_be_or_is_a_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,6 +195,16 @@ static void unknown_words_are_named(void **state)
 	assert_int_equal(options.session.stacks_depth, 16);
 	assert_int_equal(PARSE("--stack=64", "x"), 0);
 	assert_int_equal(options.session.stacks_depth, 64);
+	/* A number is no program, unless it is said so. */
+	assert_int_equal(PARSE("--stack", "8", "--sample", "500", "x", "9"), 0);
+	assert_int_equal(options.session.stacks_depth, 8);
+	assert_int_equal(options.session.kernel.sample_hz, 500);
+	assert_string_equal(options.program[0], "x");
+	assert_int_equal(PARSE("--stack", "--", "8"), 0);
+	assert_int_equal(options.session.stacks_depth, 16);
+	assert_string_equal(options.program[0], "8");
+	assert_int_equal(PARSE("--stack", "8x"), 0);
+	assert_string_equal(options.program[0], "8x");
 	check_refused(PARSE("-o"), "--output");
 	check_refused(PARSE("-o", "--", "x"), "needs a value before '--'");
 	check_refused(PARSE("-o", "--quiet", "x"), "--output=--quiet");
