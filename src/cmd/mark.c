@@ -38,6 +38,7 @@ struct mark {
 	bool has_stdin;
 	bool all_texts;
 	bool is_unwanted;                 /* the session has other events */
+	bool lacks_libsonde;              /* there may be one who counts */
 	const char *session, *level_text; /* NULL: not given */
 	int door;                         /* -1: there is none that is open */
 	_Alignas(8) uint8_t room[SONDE_DESC_MAX];
@@ -277,6 +278,7 @@ static int mark_find_recorder(struct mark *mark, const char *session)
 		/* one thread NOLINTNEXTLINE(concurrency-mt-unsafe) */
 		(void)unsetenv(SONDE_SESSION_ENV);
 	rc = mark_load(mark);
+	mark->lacks_libsonde = rc;
 	if (rc)
 		return rc;
 	mark->site = (struct sonde_site){ &off, (void *)mark->room };
@@ -295,20 +297,21 @@ static int mark_find_recorder(struct mark *mark, const char *session)
 
 #define LOSS                                                    \
 	"<4>" SONDE_MARK_LOSS_PROVIDER ":" SONDE_MARK_LOSS_NAME \
-	" " SONDE_MARK_LOSS_FIELD "=1\n"
+	" " SONDE_MARK_LOSS_FIELD "=%llu\n"
 
-/* The event could be brought nowhere: who would have it is told so, if he can be. */
-static void mark_tell_loss(const struct mark *mark)
+/* So many events could be brought nowhere: who would have them is told so, if he can
+ * be. */
+static void mark_tell_loss(const struct mark *mark, uint64_t nr)
 {
-	const struct sonde_session_ask ask = { .what = SONDE_ASK_MARK,
-					       .text = LOSS };
+	struct sonde_session_ask ask = { .what = SONDE_ASK_MARK };
 	struct sonde_session_document *answer = NULL;
-	ssize_t size = (ssize_t)strlen(LOSS);
+	ssize_t size = snprintf(ask.text, sizeof(ask.text), LOSS,
+				(unsigned long long)nr);
 	struct sonde_rundir home;
 
 	if (mark->is_unwanted ||
 	    (mark->door >= 0 &&
-	     write(mark->door, LOSS, strlen(LOSS)) == size) ||
+	     write(mark->door, ask.text, (size_t)size) == size) ||
 	    !mark->session || sonde_command_home(&home))
 		return;
 	/* What is wrong has been said already. */
@@ -336,7 +339,7 @@ static int mark_emit(struct mark *mark)
 	if (!rc && !mark->emit) {
 		rc = mark_find_recorder(mark, mark->session);
 		if (rc)
-			mark_tell_loss(mark);
+			mark_tell_loss(mark, 1);
 	}
 	if (rc)
 		return rc;
@@ -345,30 +348,41 @@ static int mark_emit(struct mark *mark)
 	return 0;
 }
 
+/* What comes behind an event that can't be brought anywhere is lost, and read, so that
+ * it is known how much that is. */
 static int mark_lines(struct mark *mark)
 {
 	struct sonde_marks_field *field = &mark->mark.fields[mark->mark.nr - 1];
-	uint64_t nr_missed = 0;
+	unsigned long long nr_late = 0;
+	unsigned long long nr_lost = 0;
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
 	int rc = mark->door < 0 ? mark_find_recorder(mark, mark->session) : 0;
 
-	while (!rc && (n = getline(&line, &room, stdin)) > 0) {
+	if (rc && !mark->lacks_libsonde)
+		return rc;
+	while ((n = getline(&line, &room, stdin)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = '\0';
 		field->text = line;
-		if (mark->door < 0 && !mark_state(mark))
-			nr_missed++;
+		if (rc)
+			nr_lost++;
+		else if (mark->door < 0 && !mark_state(mark))
+			nr_late++;
 		else
 			rc = mark_emit(mark);
 	}
 	free(line);
-	if (nr_missed)
+	if (nr_late)
 		sonde_complain("mark: the session ended; %llu lines came "
 			       "afterwards",
-			       (unsigned long long)nr_missed);
-	return rc ? rc : nr_missed || ferror(stdin);
+			       nr_late);
+	if (nr_lost) {
+		sonde_complain("mark: %llu lines are lost", nr_lost);
+		mark_tell_loss(mark, nr_lost);
+	}
+	return rc ? rc : nr_late || ferror(stdin);
 }
 
 static int run(int argc, char **argv)

@@ -11,7 +11,8 @@ import subprocess
 from home import Home, check_sum
 from marked import RECORDED, VALUES
 from obedient import TIMEOUT, Program, program
-from sonde import SONDE, Trace, check, install, record_ok, require, run
+from sonde import (SONDE, Trace, check, install, record_ok, require, run,
+                   scratch)
 from harness import check_equal, main, test
 
 def marks(trace, provider="mark"):
@@ -169,6 +170,23 @@ def lines_after_the_end_of_the_session_are_counted():
         check("2 lines came afterwards" in err, err)
         check_equal([e["text"] for e in Trace(directory).events("mark:line")],
                     ["one"], "lines")
+    p.end()
+
+
+@test
+def lines_that_nothing_can_bring_are_counted():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        home.env["SONDE_PRELOAD_DIR"] = str(scratch())  # no libsonde there
+        process = home.popen("mark", "-s", "night", "--stdin",
+                             stdin=subprocess.PIPE)
+        _, err = process.communicate("one\ntwo\nthree\n", timeout=TIMEOUT)
+        check_equal(process.returncode, 1, err)
+        check("3 lines are lost" in err, err)
+        events = home.json("stop", "night")["events"]
+        check_sum(events)
+        check_equal(events["discarded"], 3, "told")
     p.end()
 
 
