@@ -225,10 +225,14 @@ static unsigned char *chunk_put_group(const struct head *head, size_t offset,
 				      unsigned char *to)
 {
 	uint16_t place = (uint16_t)offset;
+	uint64_t passed = 0;
 
 	memcpy(to, &place, sizeof(place));
 	to += sizeof(place);
 	for (uint32_t left = head->states; left; left &= left - 1)
+		passed += sums[__builtin_ctz(left)];
+	to = chunk_put_low(to, passed, chunk_width(head));
+	for (uint32_t left = head->states; left &= left - 1;)
 		to = chunk_put_low(to, sums[__builtin_ctz(left)],
 				   chunk_width(head));
 	return to;
@@ -344,8 +348,9 @@ bool sonde_view_chunk_parse(struct sonde_view_chunk *chunk,
 	all = (head.size & ((1u << SIZE_BITS) - 1)) * 8;
 	if (head.nr == 0 || head.nr > SONDE_VIEW_CHUNK || head.nr_kinds == 0 ||
 	    head.nr_kinds > SONDE_VIEW_KINDS || nr_plain > head.nr_kinds ||
-	    about_bytes > ABOUT_BYTES || head.states >> SONDE_VIEW_STATES ||
-	    all > size || chunk_width(&head) < 1 || chunk_width(&head) > 8)
+	    about_bytes > ABOUT_BYTES || !head.states ||
+	    head.states >> SONDE_VIEW_STATES || all > size ||
+	    chunk_width(&head) < 1 || chunk_width(&head) > 8)
 		return false;
 	*chunk = (struct sonde_view_chunk){
 		.nr = head.nr,
@@ -377,53 +382,21 @@ bool sonde_view_chunk_has_states(const struct sonde_view_chunk *chunk)
 	return true;
 }
 
-static const unsigned char *
-chunk_group_sums(const struct sonde_view_chunk *chunk, uint32_t group)
-{
-	return chunk->groups + (group - 1) * chunk->group_bytes + 2;
-}
-
-/* Of a sum; eight bytes are there from any of them on. */
-static uint64_t chunk_load_sum(const unsigned char *at, uint64_t mask)
-{
-	uint64_t sum;
-
-	memcpy(&sum, at, sizeof(sum));
-	return le64toh(sum) & mask;
-}
-
-static uint64_t chunk_sum_mask(const struct sonde_view_chunk *chunk)
-{
-	return UINT64_MAX >> (64 - 8 * chunk->width);
-}
-
-uint64_t sonde_view_chunk_passed(const struct sonde_view_chunk *chunk,
-				 uint32_t group)
-{
-	uint64_t mask = chunk_sum_mask(chunk);
-	uint64_t passed = 0;
-	const unsigned char *at;
-	const unsigned char *end;
-
-	if (group == 0)
-		return 0;
-	at = chunk_group_sums(chunk, group);
-	end = at + chunk->group_bytes - 2;
-	for (; at < end; at += chunk->width)
-		passed += chunk_load_sum(at, mask);
-	return passed;
-}
-
 void sonde_view_chunk_sums(const struct sonde_view_chunk *chunk, uint32_t group,
 			   uint64_t sums[SONDE_VIEW_STATES])
 {
-	const unsigned char *at = group ? chunk_group_sums(chunk, group) : NULL;
-	uint64_t mask = chunk_sum_mask(chunk);
+	uint64_t rest = sonde_view_chunk_passed(chunk, group);
+	uint32_t i = 0;
 
-	for (uint32_t left = at ? chunk->states : 0; left; left &= left - 1) {
-		sums[__builtin_ctz(left)] += chunk_load_sum(at, mask);
-		at += chunk->width;
+	if (group == 0)
+		return;
+	for (uint32_t left = chunk->states; left &= left - 1;) {
+		uint64_t sum = sonde_view_chunk_sum(chunk, group, ++i);
+
+		sums[__builtin_ctz(left)] += sum;
+		rest -= sum;
 	}
+	sums[__builtin_ctz(chunk->states)] += rest;
 }
 
 /* The group's first byte; NULL: outside. */
@@ -436,6 +409,17 @@ chunk_group_data(const struct sonde_view_chunk *chunk, uint32_t group)
 		memcpy(&place, chunk->groups + (group - 1) * chunk->group_bytes,
 		       sizeof(place));
 	return place < chunk->data_bytes ? chunk->data + place : NULL;
+}
+
+void sonde_view_chunk_fetch(const struct sonde_view_chunk *chunk,
+			    uint32_t group)
+{
+	const unsigned char *codes = chunk_group_data(chunk, group);
+
+	if (!codes)
+		return;
+	__builtin_prefetch(codes);
+	__builtin_prefetch(codes + 64);
 }
 
 bool sonde_view_chunk_group(const struct sonde_view_chunk *chunk,

@@ -23,8 +23,9 @@
  *			sum, 1 to 8
  *	kinds		what goes with those that aren't plain; the states of all, 8
  *			bits each
- *	groups		but the first: where it is in the data, 16 bits; its sums, of
- *			the states that there are
+ *	groups		but the first: where it is in the data, 16 bits; how long
+ *			after the chunk's begin it begins; its sums, of the states
+ *			that there are but the lowest, which has the rest
  *	data		groups: kind | length << 5 of each state (nibbles: kind | length
  *			<< 1), then the durations; of a byte the lower nibble is first
  *
@@ -120,12 +121,32 @@ sonde_view_chunk_groups(const struct sonde_view_chunk *chunk)
 {
 	return (chunk->nr + SONDE_VIEW_GROUP - 1) / SONDE_VIEW_GROUP;
 }
+/* A sum of the group, which isn't the first: the i-th that it has, or, as number 0,
+ * all that has passed. Eight bytes are there from any of them on. */
+static inline uint64_t
+sonde_view_chunk_sum(const struct sonde_view_chunk *chunk, uint32_t group,
+		     uint32_t i)
+{
+	uint64_t sum;
+
+	memcpy(&sum,
+	       chunk->groups + (group - 1) * chunk->group_bytes + 2 +
+		       (size_t)i * chunk->width,
+	       sizeof(sum));
+	return le64toh(sum) & UINT64_MAX >> (64 - 8 * chunk->width);
+}
 /* How long after the chunk's begin the group begins. */
-uint64_t sonde_view_chunk_passed(const struct sonde_view_chunk *chunk,
-				 uint32_t group);
+static inline uint64_t
+sonde_view_chunk_passed(const struct sonde_view_chunk *chunk, uint32_t group)
+{
+	return group ? sonde_view_chunk_sum(chunk, group, 0) : 0;
+}
 /* Adds that, by state. */
 void sonde_view_chunk_sums(const struct sonde_view_chunk *chunk, uint32_t group,
 			   uint64_t sums[SONDE_VIEW_STATES]);
+/* A group that is about to be decoded. */
+void sonde_view_chunk_fetch(const struct sonde_view_chunk *chunk,
+			    uint32_t group);
 /* The group's first state, which begins then. False: it isn't sound. */
 bool sonde_view_chunk_group(const struct sonde_view_chunk *chunk,
 			    uint32_t group, int64_t begin,

@@ -51,18 +51,18 @@ struct drawing {
 static void choose_state(const struct drawing *drawing, uint64_t pixel_ns,
 			 struct sonde_view_run *run)
 {
+	uint32_t state = SONDE_VIEW_UNKNOWN;
 	uint64_t most = 0;
 
 	for (uint32_t left = drawing->walk.states & ~(1u << SONDE_VIEW_UNKNOWN);
 	     left; left &= left - 1) {
-		uint8_t i = (uint8_t)__builtin_ctz(left);
+		uint32_t i = (uint32_t)__builtin_ctz(left);
 		uint64_t took = drawing->after[i] - drawing->before[i];
 
-		if (took > most) {
-			most = took;
-			run->state = i;
-		}
+		state = took > most ? i : state;
+		most = took > most ? took : most;
 	}
+	run->state = (uint8_t)state;
 	run->share = (uint8_t)(most * 255 / pixel_ns);
 	if (most && !run->share)
 		run->share = 1;

@@ -24,7 +24,7 @@
 #include "sys/userdir.h"
 #include "sys/write.h"
 
-#define MAGIC    UINT64_C(0x626e69736e6f73) /* "sonsinb" */
+#define MAGIC    UINT64_C(0x636e69736e6f73) /* "sonsinc" */
 #define WINDOW   ((size_t)1 << 18)
 #define TEXT_MAX 4096u
 

@@ -2,10 +2,10 @@
 /*
  * walk.c - from a time down to a row's states (walk.h).
  *
- * Down: the row's nodes, by halving; a node's chunks, by halving; a chunk's
- * groups, from one that is guessed, for there are sixteen; a group's states, from the last one
- * that was looked at to the one that is wanted, and no further. What is wrong in
- * the file, which may be damaged, is time of which nothing is known.
+ * Down: the row's nodes, a node's chunks, a chunk's groups, each by halving; a
+ * group's states, from the last one that was looked at to the one that is wanted, and
+ * no further. What is wrong in the file, which may be damaged, is time of which
+ * nothing is known.
  */
 #include "view/index/walk.h"
 
@@ -33,7 +33,6 @@ void sonde_view_walk_init(struct sonde_view_walk *walk,
 	walk->node_begin = walk->node_end = 0;
 	walk->begin = walk->end = 0;
 	walk->group_begin = walk->group_end = 0;
-	memset(walk->sums, 0, sizeof(walk->sums));
 	memset(walk->at_sums, 0, sizeof(walk->at_sums));
 }
 
@@ -78,7 +77,7 @@ static bool take_node(struct sonde_view_walk *walk, uint64_t offset)
 	walk->entry_states = head[1];
 	walk->entries = (const uint64_t *)(const void *)(bytes + sizeof(head));
 	return head[0] && head[0] <= SONDE_VIEW_NODE &&
-	       !(head[1] >> SONDE_VIEW_STATES) &&
+	       !(head[1] & ~walk->states) &&
 	       (size - sizeof(head)) / sizeof(uint64_t) / head[0] >=
 		       2 + (size_t)__builtin_popcount(head[1]);
 }
@@ -127,7 +126,8 @@ static bool enter_node(struct sonde_view_walk *walk, int64_t time)
 
 /* Chunks that will be asked for soon, most likely: rows are filled at the same
  * time, so they lie far off. */
-#define AHEAD 3
+#define AHEAD   3
+#define FETCHED 384u
 static void fetch_chunk(const struct sonde_view_walk *walk, uint64_t offset)
 {
 	size_t size;
@@ -136,28 +136,24 @@ static void fetch_chunk(const struct sonde_view_walk *walk, uint64_t offset)
 
 	if (!bytes)
 		return;
-	__builtin_prefetch(bytes);
-	__builtin_prefetch(bytes + 64);
-	__builtin_prefetch(bytes + 128);
+	for (size_t i = 0; i < FETCHED; i += 64)
+		__builtin_prefetch(bytes + i);
 }
 
-static void take_chunk_entry(struct sonde_view_walk *walk, size_t i)
+static void take_chunk_entry(struct sonde_view_walk *walk, size_t i,
+			     int64_t slack)
 {
-	const uint64_t *sum = walk->entries + i * walk->stride + 2;
+	size_t ahead = (i + AHEAD) * walk->stride;
 
-	for (uint32_t left = walk->states & ~walk->entry_states; left;
-	     left &= left - 1)
-		walk->sums[__builtin_ctz(left)] = 0;
-	for (uint32_t left = walk->entry_states; left; left &= left - 1)
-		walk->sums[__builtin_ctz(left)] = *sum++;
 	walk->begin = entry_begin(walk, i);
 	walk->end = i + 1 < walk->nr_entries ? entry_begin(walk, i + 1) :
 					       walk->node_end;
 	walk->offset = walk->entries[i * walk->stride + 1];
 	walk->entry = (uint32_t)i;
-	if (i + AHEAD < walk->nr_entries)
-		fetch_chunk(walk,
-			    walk->entries[(i + AHEAD) * walk->stride + 1]);
+	/* one that is shorter will not be looked into */
+	if (walk->end - walk->begin > 2 * slack && i + AHEAD < walk->nr_entries)
+		fetch_chunk(walk, walk->entries[ahead + 1]);
+	__builtin_prefetch(walk->entries + ahead + AHEAD * walk->stride);
 	walk->is_open = false;
 	walk->is_parsed = false;
 	walk->has_states = false;
@@ -167,7 +163,6 @@ static void take_open_chunk(struct sonde_view_walk *walk)
 {
 	const struct sonde_view_open *open = walk->row->open;
 
-	copy_sums(walk, walk->sums, open->sums);
 	walk->begin = sonde_view_open_begin(open, 0);
 	walk->end = walk->row->end;
 	walk->is_open = true;
@@ -188,6 +183,23 @@ static size_t count_entries(const struct sonde_view_walk *walk, int64_t time)
 	return i;
 }
 
+/* What is before the chunk. */
+static void copy_chunk_sums(const struct sonde_view_walk *walk, uint64_t *to)
+{
+	const uint64_t *sum;
+
+	if (walk->is_open) {
+		copy_sums(walk, to, walk->row->open->sums);
+		return;
+	}
+	sum = walk->entries + walk->entry * walk->stride + 2;
+	for (uint32_t left = walk->states & ~walk->entry_states; left;
+	     left &= left - 1)
+		to[__builtin_ctz(left)] = 0;
+	for (uint32_t left = walk->entry_states; left; left &= left - 1)
+		to[__builtin_ctz(left)] = *sum++;
+}
+
 /* If the next chunk of the node begins close enough, to that. */
 static bool enter_next_chunk(struct sonde_view_walk *walk, int64_t time,
 			     int64_t slack)
@@ -195,7 +207,7 @@ static bool enter_next_chunk(struct sonde_view_walk *walk, int64_t time,
 	if (walk->is_open || walk->end - time > slack ||
 	    walk->entry + 1 >= walk->nr_entries)
 		return false;
-	take_chunk_entry(walk, walk->entry + 1);
+	take_chunk_entry(walk, walk->entry + 1, slack);
 	walk->group_begin = walk->group_end = 0;
 	return true;
 }
@@ -219,7 +231,7 @@ static bool enter_chunk(struct sonde_view_walk *walk, int64_t time,
 	if (time - walk->node_begin > slack)
 		i = count_entries(walk, time);
 	if (i)
-		take_chunk_entry(walk, i - 1);
+		take_chunk_entry(walk, i - 1, slack);
 	if (i && walk->begin >= walk->row->begin)
 		return true;
 	walk->begin = walk->end = 0;
@@ -256,7 +268,7 @@ static void enter_open_group(struct sonde_view_walk *walk)
 {
 	walk->group_begin = walk->begin;
 	walk->group_end = walk->end;
-	copy_sums(walk, walk->at_sums, walk->sums);
+	copy_chunk_sums(walk, walk->at_sums);
 	stand_on_open(walk, 0);
 }
 
@@ -270,7 +282,7 @@ static void give_up_chunk(struct sonde_view_walk *walk)
 	};
 	walk->group_begin = walk->begin;
 	walk->group_end = walk->end;
-	copy_sums(walk, walk->at_sums, walk->sums);
+	copy_chunk_sums(walk, walk->at_sums);
 }
 
 static void pass_open_states(struct sonde_view_walk *walk, int64_t time,
@@ -317,63 +329,57 @@ static bool parse_chunk(struct sonde_view_walk *walk)
 		return true;
 	bytes = sonde_view_body_bytes(&walk->rows->body, walk->offset, 8,
 				      &size);
-	walk->is_parsed =
-		bytes && sonde_view_chunk_parse(&walk->chunk, bytes, size);
+	walk->is_parsed = bytes &&
+			  sonde_view_chunk_parse(&walk->chunk, bytes, size) &&
+			  !(walk->chunk.states & ~walk->states);
 	return walk->is_parsed;
 }
 
-/* A group that begins by then, most often the last: states of a chunk are about as long
- * as one another. */
-static uint32_t guess_walk_group(const struct sonde_view_walk *walk,
-				 uint64_t passed, uint64_t *ret_begin)
+/* The last group that begins by then, without a branch: where times lie is nothing that
+ * a processor can guess. */
+static uint32_t last_group(const struct sonde_view_chunk *chunk,
+			   uint64_t passed)
 {
-	uint64_t all = (uint64_t)(walk->end - walk->begin);
-	uint32_t group =
-		(uint32_t)(passed * sonde_view_chunk_groups(&walk->chunk) /
-			   all);
+	uint32_t last = sonde_view_chunk_groups(chunk) - 1;
+	uint32_t group = 0;
 
-	while ((*ret_begin = sonde_view_chunk_passed(&walk->chunk, group)) >
-	       passed)
-		group--;
+	if (!last)
+		return 0;
+	for (uint32_t step = SONDE_VIEW_CHUNK / SONDE_VIEW_GROUP; step /= 2;) {
+		uint32_t next = group + step < last ? group + step : last;
+
+		group = sonde_view_chunk_sum(chunk, next, 0) <= passed ? next :
+									 group;
+	}
 	return group;
 }
 
-/* The last group that begins by then, and its span; if the next one begins close
- * enough and it doesn't, that one. */
+/* That, and its span; if the next one begins close enough and it doesn't, that
+ * one. */
 static uint32_t find_walk_group(const struct sonde_view_walk *walk,
 				int64_t time, int64_t slack, int64_t *ret_begin,
 				int64_t *ret_end)
 {
-	uint32_t nr = sonde_view_chunk_groups(&walk->chunk);
-	uint64_t passed = (uint64_t)(time - walk->begin);
-	uint64_t begin;
-	uint32_t group = guess_walk_group(walk, passed, &begin);
+	const struct sonde_view_chunk *chunk = &walk->chunk;
+	uint32_t group = last_group(chunk, (uint64_t)(time - walk->begin));
+	bool is_last = group + 1 == sonde_view_chunk_groups(chunk);
 
-	*ret_end = walk->end;
-	while (group + 1 < nr) {
-		uint64_t next =
-			sonde_view_chunk_passed(&walk->chunk, group + 1);
-
-		if (next > passed) {
-			*ret_end = walk->begin + (int64_t)next;
-			if ((int64_t)(passed - begin) <= slack ||
-			    (int64_t)(next - passed) > slack)
-				break;
-		}
-		begin = next;
-		group++;
-		if (next > passed)
-			break;
-	}
-	*ret_begin = walk->begin + (int64_t)begin;
-	return group;
+	*ret_begin =
+		walk->begin + (int64_t)sonde_view_chunk_passed(chunk, group);
+	*ret_end = is_last ? walk->end :
+			     walk->begin + (int64_t)sonde_view_chunk_passed(
+						   chunk, group + 1);
+	if (is_last || time - *ret_begin <= slack || *ret_end - time > slack)
+		return group;
+	*ret_begin = *ret_end;
+	return group + 1;
 }
 
 /* The time's group: walk->group is a state of it that begins by then.
- * False: a group's begin, *ret_begin, is close enough, and walk->at_sums are
- * before that. */
+ * False: a group's begin, *ret_begin, is close enough, and `sums` are before
+ * that. */
 static bool enter_group(struct sonde_view_walk *walk, int64_t time,
-			int64_t slack, int64_t *ret_begin)
+			int64_t slack, uint64_t *sums, int64_t *ret_begin)
 {
 	uint32_t group;
 
@@ -390,12 +396,15 @@ static bool enter_group(struct sonde_view_walk *walk, int64_t time,
 		return true;
 	}
 	group = find_walk_group(walk, time, slack, ret_begin, &walk->group_end);
-	copy_sums(walk, walk->at_sums, walk->sums);
-	sonde_view_chunk_sums(&walk->chunk, group, walk->at_sums);
+	if (time - *ret_begin > slack)
+		sonde_view_chunk_fetch(&walk->chunk, group);
+	copy_chunk_sums(walk, sums);
+	sonde_view_chunk_sums(&walk->chunk, group, sums);
 	if (time - *ret_begin <= slack) {
 		walk->group_end = 0;
 		return false;
 	}
+	copy_sums(walk, walk->at_sums, sums);
 	walk->group_begin = *ret_begin;
 	walk->has_states =
 		walk->has_states || sonde_view_chunk_has_states(&walk->chunk);
@@ -427,13 +436,11 @@ int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 	}
 	if (time - walk->begin <= slack ||
 	    enter_next_chunk(walk, time, slack)) {
-		copy_sums(walk, ret_sums, walk->sums);
+		copy_chunk_sums(walk, ret_sums);
 		return walk->begin;
 	}
-	if (!enter_group(walk, time, slack, &begin)) {
-		copy_sums(walk, ret_sums, walk->at_sums);
+	if (!enter_group(walk, time, slack, ret_sums, &begin))
 		return begin;
-	}
 	pass_states(walk, time, slack);
 	copy_sums(walk, ret_sums, walk->at_sums);
 	if (walk->group.end <= time)
@@ -494,7 +501,7 @@ bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
 						.end = walk->row->end };
 	if (!enter_chunk(walk, time, -1))
 		return true;
-	(void)enter_group(walk, time, -1, &begin);
+	(void)enter_group(walk, time, -1, walk->at_sums, &begin);
 	pass_states(walk, time, -1);
 	tell_piece(walk, ret_piece);
 	return true;
@@ -533,6 +540,6 @@ void sonde_view_rows_sums(const struct sonde_view_rows *rows, uint32_t row,
 	struct sonde_view_walk walk;
 
 	sonde_view_walk_init(&walk, rows, row);
-	memset(ret_sums, 0, sizeof(walk.sums));
+	memset(ret_sums, 0, sizeof(walk.at_sums));
 	(void)sonde_view_walk_sums(&walk, time, 0, ret_sums);
 }

@@ -24,7 +24,6 @@ struct sonde_view_walk {
 	uint32_t entry; /* the last one that was wanted */
 	/* the chunk */
 	int64_t begin, end;
-	uint64_t sums[SONDE_VIEW_STATES]; /* before it */
 	uint64_t offset;
 	bool is_open, is_parsed, has_states;
 	struct sonde_view_chunk chunk;
