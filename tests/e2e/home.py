@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 
-from obedient import TIMEOUT
+from obedient import TIMEOUT, Program, program
 from sonde import SONDE, Trace, check
 from harness import check_equal
 
@@ -105,6 +105,16 @@ def waiter(home, name):
         # question is answered.
         home.ok("status", name)
         yield lambda: json.loads(answers.readline())
+
+
+@contextlib.contextmanager
+def program_at_home():
+    """A program that does as it is told (obedient.py), and where its sessions are. It
+    ends at the end."""
+    p = Program(program())
+    with Home() as home:
+        yield p, home
+    p.end()
 
 
 def numbers(trace, event="attach:step", field="number"):

@@ -6,8 +6,8 @@ in C++, and records itself."""
 import os
 import subprocess
 
-from home import Home, kill_recorder, numbers
-from obedient import TIMEOUT, Program, program
+from home import Home, kill_recorder, numbers, program_at_home
+from obedient import TIMEOUT
 from sonde import BIN, BUILD, LIB, SANITIZE, Trace, build, check, install
 from harness import Skip, check_equal, main, test
 
@@ -94,8 +94,7 @@ class Caller:
 
 
 def check_life(*flags):
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         call = Caller(home, *flags)
         check_equal(call("start", "night", "-p", p.pid, "--mode", "overwrite",
                          "-o", "all")[0][0], 0, "start")
@@ -119,7 +118,6 @@ def check_life(*flags):
                     "status at the end")
         check_equal(call("destroy", "night")[0][0], 0, "destroy")
         check_equal(home.all(), [], "sessions")
-    p.end()
 
 
 @test
@@ -134,8 +132,7 @@ def a_program_in_cxx_has_sessions():
 
 @test
 def a_program_ends_a_chunk():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         call = Caller(home)
         check_equal(call("start", "day", "-p", p.pid, "--rotate", "hand",
                          "-o", "all")[0][0], 0, "start")
@@ -145,13 +142,11 @@ def a_program_ends_a_chunk():
                     ([0, 0, 0, 30], str(home.traces / "all/chunk-000001")),
                     "the chunk")
         check_equal(numbers(Trace(directory)), list(range(1, 31)), "events")
-    p.end()
 
 
 @test
 def what_is_wrong_is_a_number_and_a_line():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         call = Caller(home)
         for words, rc, said in (
                 (("status", "night"), ENOENT, "there is no session 'night'"),
@@ -172,13 +167,11 @@ def what_is_wrong_is_a_number_and_a_line():
             numbers_, _, text = call(*words)
             check_equal(numbers_[0], rc, f"{words}: {text}")
             check(said in text and bool(said) == bool(text), f"{words}: {text}")
-    p.end()
 
 
 @test
 def a_session_whose_recorder_was_killed_is_gone_on_with():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         call = Caller(home)
         call("start", "night", "-p", p.pid, "--mode", "overwrite")
         p.do("emit", 10)
@@ -191,7 +184,6 @@ def a_session_whose_recorder_was_killed_is_gone_on_with():
         call("start", "other", "-p", p.pid)
         kill_recorder(home, "other")
         check_equal(call("status", "other")[0][:2], [0, DIED], "not that one")
-    p.end()
 
 
 @test

@@ -11,9 +11,8 @@ import json
 import os
 import signal
 
-from home import Home
+from home import Home, program_at_home
 from marks import CALL, Caller, mark, marks
-from obedient import Program, program
 from sonde import SONDE, check, run
 from harness import check_equal, main
 from kernel import (KernelTrace, LINE, Running, each_source, kernel_test, read,
@@ -106,8 +105,7 @@ def both_in_order(directory):
 
 @kernel_test
 def both_traces_end_together():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         for name, options in (("some", ("--keep", "3")), ("all", ())):
             home.start(name, "-a", "-k", CALL, "-p", p.pid, "--rotate", "hand",
                        "--compress", *options)
@@ -126,13 +124,11 @@ def both_traces_end_together():
             check_equal(both_in_order(plain),
                         ["syscall_entry_getpriority", "attach:step"] * nr,
                         "in the order of time")
-    p.end()
 
 
 @kernel_test
 def an_event_of_a_programs_ends_a_chunk():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-a", "-k", CALL, "-p", p.pid,
                                "--rotate", "hand", "--when", "attach:other",
                                "--do", "rotate")
@@ -143,7 +139,6 @@ def an_event_of_a_programs_ends_a_chunk():
         home.ok("stop", "night")
         check_equal(numbers(chunks(directory)), [1, 2], "calls")
         check_equal(marks(chunks(directory)[-1])[-1:], [2], "in the last")
-    p.end()
 
 
 @kernel_test

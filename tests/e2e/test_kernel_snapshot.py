@@ -10,9 +10,8 @@ Calls are made as marks.py has them: numbered, and on one CPU.
 import os
 import re
 
-from home import Home, check_sum
+from home import Home, check_sum, program_at_home
 from marks import CALL, FIRST, Caller, mark, marks
-from obedient import Program, program
 from sonde import SONDE, check, run, scratch
 from harness import check_equal, main
 from kernel import KernelTrace, each_source, kernel_test, wait_for
@@ -53,8 +52,7 @@ def a_snapshot_has_what_the_kernel_did_and_the_session_goes_on(source):
 
 @each_source
 def both_have_one_clock(source):
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         start(home, source, "-p", p.pid)
         for number in range(1, 21):
             mark([number])
@@ -65,7 +63,6 @@ def both_have_one_clock(source):
                      "attach:step|syscall_entry_getpriority")]
         check_equal(order, [n for i in range(1, 21) for n in (i, -i)],
                     "in the order of time")
-    p.end()
 
 
 @each_source
@@ -126,8 +123,7 @@ def dumped(home):
 
 @kernel_test
 def an_event_of_a_programs_has_one_made():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-a", "-k", CALL, "-p", p.pid, "--mode",
                                "overwrite", "--when", "attach:other")
         mark([1, 2])
@@ -139,7 +135,6 @@ def an_event_of_a_programs_has_one_made():
         check_equal(len(trace.events("attach:other")), 1, "of the program")
         home.ok("stop", "night")
         check_equal(marks(KernelTrace(directory)), [1, 2], "at the end")
-    p.end()
 
 
 @kernel_test

@@ -14,7 +14,7 @@ import select
 import signal
 import subprocess
 
-from home import Home, await_end, check_sum, kill_recorder, numbers
+from home import Home, check_sum, kill_recorder, numbers, program_at_home
 from obedient import TIMEOUT, Program, program
 from sonde import SONDE, Trace, build, check, install, run, scratch
 from harness import check_equal, main, test
@@ -114,8 +114,7 @@ class Live:
 
 @test
 def a_session_is_shown_as_it_goes():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid)
         live = Live(home, p, "night")
         last = p.do("emit", FITS)
@@ -126,13 +125,11 @@ def a_session_is_shown_as_it_goes():
         check_equal(counts["late"], 0, "late")
         check("session 'night' has ended" in err, f"no word of the end: {err}")
         check_equal(numbers(Trace(directory))[-1], last, "recorded")
-    p.end()
 
 
 @test
 def ctrl_c_ends_it_and_not_the_session():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         for _ in range(3):
             shown, _, _ = Live(home, p, "night").stop()
@@ -141,7 +138,6 @@ def ctrl_c_ends_it_and_not_the_session():
         ended = home.json("stop", "night")
         check_equal(ended["events"]["recorded"], emitted, "recorded")
         check_sum(ended["events"])
-    p.end()
 
 
 @test
@@ -253,8 +249,7 @@ def filters_and_columns_choose():
 
 @test
 def sessions_that_cannot_be_shown_say_why():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         check("no session 'night'" in home.complaint("live", "night"), "none")
         home.start("night", "-p", p.pid, "--mode", "overwrite")
         check("sonde snapshot night" in home.complaint("live", "night"),
@@ -263,7 +258,6 @@ def sessions_that_cannot_be_shown_say_why():
         home.ok("stop", "day")
         check("records nothing any more" in home.complaint("live", "day"),
               "one that is stopped")
-    p.end()
 
 
 @test
@@ -310,15 +304,13 @@ def clients_that_are_killed_leave_nothing():
 
 @test
 def a_recorder_that_is_killed_ends_it():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         live = Live(home, p, "night")
         kill_recorder(home, "night")
         shown, _, err = live.end()
         check_equal(shown, list(range(shown[0], shown[-1] + 1)), "shown")
         check("has ended" in err, f"no word of the end: {err}")
-    p.end()
 
 
 if __name__ == "__main__":

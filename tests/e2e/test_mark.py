@@ -8,7 +8,7 @@ import json
 import socket
 import subprocess
 
-from home import Home, check_sum
+from home import Home, check_sum, program_at_home
 from marked import RECORDED, VALUES
 from obedient import TIMEOUT, Program, program
 from sonde import (SONDE, Trace, check, install, record_ok, require, run,
@@ -28,8 +28,7 @@ def without_session(*words):
 
 @test
 def a_mark_is_an_event_of_the_session_by_name():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid)
         p.do("emit", 10)
         home.ok("mark", "-s", "night", *VALUES)
@@ -44,13 +43,11 @@ def a_mark_is_an_event_of_the_session_by_name():
         names = [e.name for e in trace.events()]
         check_equal(names, ["attach:step"] * 10 + ["job:done", "mark:plain"] +
                     ["attach:step"] * 10, "in the order of time")
-    p.end()
 
 
 @test
 def a_session_may_take_marks_of_many_processes_at_once():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid)
         running = [home.popen("mark", "-s", "night", "one", f"n={n}")
                    for n in range(20)]
@@ -60,13 +57,11 @@ def a_session_may_take_marks_of_many_processes_at_once():
         home.ok("stop", "night")
         check_equal(sorted(fields["n"] for _, fields in marks(Trace(directory))),
                     list(range(20)), "marks")
-    p.end()
 
 
 @test
 def what_a_program_says_is_lost_is_lost_in_every_account():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         for rule, nr in ("*:*", 2), ("job:*", 1):
             name = f"night{nr}"
             directory = home.start(name, "-p", p.pid, "-e", rule, "-e", "!attach:*")
@@ -86,7 +81,6 @@ def what_a_program_says_is_lost_is_lost_in_every_account():
             done = run(SONDE, "check", directory)
             check_equal(done.returncode, 0, done.stdout + done.stderr)
             check("41" in done.stdout + done.stderr, done.stdout + done.stderr)
-    p.end()
 
 
 @test
@@ -124,23 +118,20 @@ def a_script_that_is_recorded_needs_no_name():
 @test
 def a_flight_recorder_has_it_in_its_own_trace():
     """As the events of all processes that have ended."""
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("guard", "-p", p.pid, "--mode", "overwrite")
         home.ok("mark", "-s", "guard", "before")
         ended = home.json("stop", "guard")
         check_equal(marks(Trace(directory)), [("mark:before", {})], "marks")
         check_sum(ended["events"])
         check_equal(ended["events"]["recorded"], 1, "recorded")
-    p.end()
 
 
 @test
 def what_nobody_records_is_an_error():
     status, err = without_session("x")
     check_equal((status, "no session" in err), (1, True), err)
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         check("no session" in home.complaint("mark", "-s", "day", "x"), "none")
         home.start("night", "-p", p.pid, "-e", "attach:*")
         err = home.complaint("mark", "-s", "night", "x")
@@ -150,13 +141,11 @@ def what_nobody_records_is_an_error():
         home.ok("mark", "-s", "night", "-l", "crit", "x")
         home.ok("stop", "night")
         home.complaint("mark", "-s", "night", "x")
-    p.end()
 
 
 @test
 def lines_after_the_end_of_the_session_are_counted():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid)
         process = home.popen("mark", "-s", "night", "--stdin",
                              stdin=subprocess.PIPE)
@@ -170,7 +159,6 @@ def lines_after_the_end_of_the_session_are_counted():
         check("2 lines came afterwards" in err, err)
         check_equal([e["text"] for e in Trace(directory).events("mark:line")],
                     ["one"], "lines")
-    p.end()
 
 
 @test
@@ -203,8 +191,7 @@ def answers_to(home, name, *requests):
 @test
 def the_recorder_takes_a_line_by_its_socket():
     """From any program, without libsonde."""
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "-e", "job:*", "--loglevel",
                                "info")
         lines = ("<3>job:done code=7 who=\"Ada L\"", "<7>job:done code=2", "other:x",
@@ -222,13 +209,11 @@ def the_recorder_takes_a_line_by_its_socket():
                     "marks")
         check_equal(ended["events"]["recorded"], 2, "recorded")
         check_sum(ended["events"])
-    p.end()
 
 
 @test
 def many_marks_leave_one_stream():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid)
         for n in range(30):
             home.ok("mark", "-s", "night", "one", f"n={n}")
@@ -239,13 +224,11 @@ def many_marks_leave_one_stream():
         check_equal([f for f in files if "mark" in f or "sonde" in f], ["marks"],
                     "files of marks")
         check_equal(ended["events"]["recorded"], 30, "recorded")
-    p.end()
 
 
 @test
 def a_flight_recorder_drops_marks_with_the_rest():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("guard", "-p", p.pid, "--mode", "overwrite")
         home.ok("mark", "-s", "guard", "before")
         check_equal(home.json("status", "guard")["events"]["held"], 1, "held")
@@ -258,7 +241,6 @@ def a_flight_recorder_drops_marks_with_the_rest():
         check_equal((ended["events"]["cleared"], ended["events"]["recorded"]),
                     (1, 1), "cleared and recorded")
         check_equal(marks(Trace(directory)), [("mark:behind", {})], "at the end")
-    p.end()
 
 
 @test
@@ -285,8 +267,7 @@ def a_flight_recorder_keeps_the_newest_marks():
 
 @test
 def each_chunk_has_its_marks():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--rotate", "1h")
         home.ok("mark", "-s", "night", "first", "n=1")
         chunk = home.json("rotate", "night")["directory"]
@@ -297,7 +278,6 @@ def each_chunk_has_its_marks():
         last = sorted(d for d in directory.iterdir() if d.is_dir())[-1]
         check_equal(marks(Trace(last)), [("mark:first", {"n": 2}),
                                          ("mark:second", {})], "behind")
-    p.end()
 
 
 @test

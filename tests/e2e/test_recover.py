@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 
-from home import Home, await_end, kill_recorder, numbers
+from home import Home, await_end, kill_recorder, numbers, program_at_home
 from kills import children_of
 from obedient import Program, need_root, program
 from sonde import SONDE, Trace, check, install, run, scratch
@@ -45,8 +45,7 @@ def left_behind(home, p, *options, name="night"):
 
 @test
 def what_a_killed_recorder_has_not_read_is_recovered():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = left_behind(home, p)
         p.do("emit", 500)
         trace, told = recovered(home, p.pid)
@@ -57,13 +56,11 @@ def what_a_killed_recorder_has_not_read_is_recovered():
         check_equal(sorted(set(before + found)), list(range(1, 1501)),
                     "events of both")
         check_equal(told["processes"], 1, "processes")
-    p.end()
 
 
 @test
 def what_went_to_the_killed_recorder_s_trace_is_told():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--memory", "1M")
         for _ in range(200):
             p.do("emit", 2000)
@@ -78,13 +75,11 @@ def what_went_to_the_killed_recorder_s_trace_is_told():
         check(told["events_lost"] > 0, "nothing was lost")
         check_equal(len(both) + told["lost"]["ring_full"], 1400000,
                     "recorded, and discarded")
-    p.end()
 
 
 @test
 def a_flight_recorder_is_read_and_can_still_be_taken_over():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         left_behind(home, p, "--mode", "overwrite")
         first = numbers(recovered(home, p.pid)[0])
         check_equal(first, list(range(1, 1001)), "events")
@@ -96,7 +91,6 @@ def a_flight_recorder_is_read_and_can_still_be_taken_over():
         ended = home.json("stop", "night")
         check_equal(numbers(Trace(ended["directory"])), list(range(1, 1021)),
                     "events of who took over")
-    p.end()
 
 
 @test
@@ -116,12 +110,10 @@ def whoever_holds_the_memory_will_do():
 
 @test
 def where_a_recorder_lives_nothing_is_to_be_recovered():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         said = home.complaint("recover", p.pid)
         check("recorders" in said and "live" in said, said)
-    p.end()
 
 
 # ---- files ----

@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 
-from home import Home, check_sum, kill_recorder
+from home import Home, check_sum, kill_recorder, program_at_home
 from obedient import TIMEOUT, Program, program
 from sonde import (PATIENCE, SONDE, Trace, build, check, install, record, run,
                    scratch)
@@ -97,8 +97,7 @@ def what_reads_a_trace_reads_its_chunks():
 
 @test
 def a_chunk_has_the_state_to_read_it_by():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--rotate", "hand")
         for _ in range(3):
             p.do("emit", 10)
@@ -114,13 +113,11 @@ def a_chunk_has_the_state_to_read_it_by():
                   f"mapped files in {chunk}")
             check_equal({e.pid for e in trace.events("attach:step")}, {p.pid},
                         "whose events they are")
-    p.end()
 
 
 @test
 def a_chunk_says_whose_its_events_are_and_when():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--rotate", "hand")
         p.do("tick", 200)
         for _ in range(8):
@@ -137,15 +134,13 @@ def a_chunk_says_whose_its_events_are_and_when():
                         {p.pid}, set(), f"whose the events of {chunk} are")
         got = printed(directory)
         check_equal(got, sorted(got), "in the order of time")
-    p.end()
 
 
 # ---- by hand ----
 
 @test
 def what_was_emitted_before_is_in_the_chunk_that_ends():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--rotate", "hand")
         for i, nr in enumerate((10, 5, 0, 20000), 1):
             p.do("emit", nr)
@@ -161,13 +156,11 @@ def what_was_emitted_before_is_in_the_chunk_that_ends():
         check_sum(status["events"])
         home.ok("stop", "night")
         check_all(directory, 20018)
-    p.end()
 
 
 @test
 def an_event_ends_a_chunk():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--rotate", "hand",
                                "--when", "attach:other", "--do", "rotate")
         p.do("emit", 10)
@@ -181,13 +174,11 @@ def an_event_ends_a_chunk():
         check("say --rotate" in home.complaint(
             "start", "x", "-p", p.pid, "--when", "a:b", "--do", "rotate",
             status=2), "the remedy")
-    p.end()
 
 
 @test
 def a_session_in_one_piece_is_not_rotated():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("whole", "-p", p.pid)
         check("--rotate" in home.complaint("rotate", "whole"), "the remedy")
         home.complaint("start", "x", "-p", p.pid, "--rotate", "10", status=2)
@@ -196,15 +187,13 @@ def a_session_in_one_piece_is_not_rotated():
         home.complaint("start", "x", "-p", p.pid, "--keep", "3", status=2)
         home.complaint("start", "x", "-p", p.pid, "--rotate", "1M", "--keep",
                        "1M", status=2)
-    p.end()
 
 
 # ---- how much stays ----
 
 @test
 def the_oldest_chunks_go_and_are_told():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--rotate", "hand",
                                "--keep", "3")
         for _ in range(6):
@@ -220,13 +209,11 @@ def the_oldest_chunks_go_and_are_told():
         check_equal(sorted(os.listdir(directory)),
                     [f"chunk-{i:06}" for i in (5, 6, 7)], "nothing hidden")
         check_equal(printed(directory), list(range(401, 601)), "events")
-    p.end()
 
 
 @test
 def chunks_stay_within_so_many_bytes():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--rotate", "hand",
                                "--keep", "1M")
         for _ in range(12):
@@ -241,7 +228,6 @@ def chunks_stay_within_so_many_bytes():
         got = printed(directory)
         check_equal(got, list(range(got[0], 240001)),
                     "the newest, without a gap")
-    p.end()
 
 
 # ---- compressed ----
@@ -326,8 +312,7 @@ def what_is_wrong_with_a_compressed_file_is_said():
 
 @test
 def chunks_are_compressed_while_others_are_written():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         if not can_pack(home):
             raise Skip("built without libzstd")
         check("--rotate" in home.complaint("start", "x", "-p", p.pid,
@@ -347,7 +332,6 @@ def chunks_are_compressed_while_others_are_written():
         check_equal(len(packed(directory)),
                     sum(len(streams(c)) for c in chunks(directory)), "packed")
         check_equal(printed(directory), list(range(120001, 200001)), "after")
-    p.end()
 
 
 # ---- at any instant ----
@@ -467,8 +451,7 @@ def a_recorder_that_is_killed_leaves_chunks_that_can_be_read():
 
 @test
 def a_thread_that_stands_still_holds_up_no_chunk():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--rotate", "hand")
         p.do("run")
         for _ in range(5):
@@ -483,7 +466,6 @@ def a_thread_that_stands_still_holds_up_no_chunk():
         recorded, discarded = count_all(directory)
         check_equal(recorded, ended["recorded"], "recorded")
         check_equal(recorded + discarded, emitted, "in the chunks")
-    p.end()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import struct
 import subprocess
 import time
 
-from home import Home, await_end, check_sum, kill_recorder, numbers
+from home import Home, await_end, check_sum, kill_recorder, numbers, program_at_home
 from obedient import TIMEOUT, Program, need_root, program
 from sonde import SONDE, Trace, build, check, install, run
 from harness import check_equal, main, test
@@ -32,8 +32,7 @@ STRANGER = 61236
 
 @test
 def a_session_goes_on_without_whoever_started_it():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         p.do("emit", 10)
         directory = home.start("night", "-p", p.pid)
         p.do("emit", 1000)
@@ -50,13 +49,11 @@ def a_session_goes_on_without_whoever_started_it():
         check_equal(numbers(Trace(directory)), list(range(11, 1011)), "events")
         check_equal(home.json("status", "night")["state"], "stopped", "state")
         await_end(ended["pid"])
-    p.end()
 
 
 @test
 def what_it_is_told_is_what_status_says():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("a", "-p", p.pid, "--mode", "overwrite", "--memory", "2M")
         home.start("b", "-p", p.pid)
         text = home.ok("status").stdout.splitlines()
@@ -72,14 +69,12 @@ def what_it_is_told_is_what_status_says():
         home.ok("stop", "b")
         home.ok("destroy", "b")
         check_equal(home.all(), [], "sessions")
-    p.end()
 
 
 @test
 def a_machine_of_384_cpus_costs_what_those_write_that_are_busy():
     need_root("showing the recorder another machine's CPUs")
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         (home.dir / "cpus").write_text("0-383\n")
         shown = "; ".join(
             f"mount --bind {home.dir}/cpus /sys/devices/system/cpu/{what}"
@@ -97,7 +92,6 @@ def a_machine_of_384_cpus_costs_what_those_write_that_are_busy():
         check(resident <= 3 * (16 << 10) + (1 << 20), f"{resident} bytes")
         check_sum(home.json("status", "wide")["events"])
         home.ok("destroy", "wide")
-    p.end()
 
 
 FORKER = r"""
@@ -164,8 +158,7 @@ def any_number_of_short_children_is_recorded():
 
 @test
 def a_session_at_rest_is_forgotten_with_any_option():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         for words in ["--json"], ["-q"], ["-q", "--json"]:
             home.start("night", "-p", p.pid)
             p.do("emit", 3)
@@ -180,13 +173,11 @@ def a_session_at_rest_is_forgotten_with_any_option():
                             ("night", "stopped", 3), "told")
             check("no session 'night'" in home.complaint("status", "night"),
                   "it is there still")
-    p.end()
 
 
 @test
 def a_name_is_one_session():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         check("already (recording)" in
               home.complaint("start", "night", "-p", p.pid), "second start")
@@ -201,7 +192,6 @@ def a_name_is_one_session():
         home.complaint("start", "../x", "-p", p.pid, status=2)
         home.complaint("start", "night", status=2)
         home.complaint("start", "night", "-p", p.pid, "true", status=2)
-    p.end()
 
 
 @test
@@ -216,8 +206,7 @@ def nothing_is_left_of_a_session_that_cannot_start():
 
 @test
 def two_sessions_have_their_own_events_and_accounts():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         a = home.start("a", "-p", p.pid, "-e", "attach:step", "--mode",
                        "overwrite", "--memory", "1M")
         b = home.start("b", "-p", p.pid, "-e", "attach:other")
@@ -235,13 +224,11 @@ def two_sessions_have_their_own_events_and_accounts():
         check_equal(home.json("stop", "b")["events"]["recorded"], 6, "b's")
         check_equal(numbers(Trace(b), "attach:other", "n"), list(range(6)),
                     "b's events")
-    p.end()
 
 
 @test
 def a_term_signal_ends_it_with_a_complete_trace():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
         p.do("emit", 300)
         pid = home.pid("night")
@@ -251,7 +238,6 @@ def a_term_signal_ends_it_with_a_complete_trace():
         check_equal(status["state"], "stopped", "state")
         check_equal(status["events"]["recorded"], 300, "recorded")
         check_equal(numbers(Trace(directory)), list(range(1, 301)), "events")
-    p.end()
 
 
 @test
@@ -368,8 +354,7 @@ def from_start_to_stop_every_event_is_in_the_account():
 
 @test
 def a_session_is_made_of_another_ones_file():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.ok("start", "night", "-p", p.pid, "--mode=overwrite", "-e", "x:*",
                 "--memory", "2M", "--loglevel", "err", "-o",
                 home.traces / "night", "--")
@@ -397,13 +382,11 @@ def a_session_is_made_of_another_ones_file():
               "no file")
         home.complaint("start", "x", "-f", status=1)
         home.complaint("status", "--as-file", status=2)
-    p.end()
 
 
 @test
 def what_is_no_sessions_file_is_refused():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         file = home.traces / "session.json"
         for text, why in (
@@ -417,7 +400,6 @@ def what_is_no_sessions_file_is_refused():
             file.write_text(text)
             check(why in home.complaint("start", "x", "-f", file), text)
         check_equal([s["name"] for s in home.all()], ["night"], "sessions")
-    p.end()
 
 
 @test
@@ -448,8 +430,7 @@ def words_that_a_sessions_file_cannot_hold_are_refused():
 
 @test
 def a_change_decides_about_every_event_from_then_on():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "-e", "attach:step")
         p.do("emit", 10)
         p.do("other", 1)
@@ -469,13 +450,11 @@ def a_change_decides_about_every_event_from_then_on():
         trace = Trace(directory)
         check_equal(numbers(trace), [*range(1, 11), *range(21, 41)], "steps")
         check_equal(numbers(trace, "attach:other", "n"), [2, 4], "others")
-    p.end()
 
 
 @test
 def what_was_recorded_before_a_change_can_be_read_after_it():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         first = home.start("night", "-p", p.pid, "--mode", "overwrite")
         p.do("emit", 10)
         p.do("other", 1)
@@ -495,7 +474,6 @@ def what_was_recorded_before_a_change_can_be_read_after_it():
         trace = Trace(ended["directory"])
         check_equal(numbers(trace), [*range(1, 11), *range(31, 41)], "steps")
         check_equal(numbers(trace, "attach:other", "n"), [1, 2], "others")
-    p.end()
 
 
 def oldest_of_all_rings(kept):
@@ -555,8 +533,7 @@ def when_a_change_returns_every_probe_obeys_it():
 
 @test
 def a_budget_is_changed_for_those_who_come():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", "emitter", "--memory", "2M")
         status = home.json("change", "night", "--memory", "16M")
         check_equal(status["memory_bytes"], 16 << 20, "memory")
@@ -567,15 +544,13 @@ def a_budget_is_changed_for_those_who_come():
         p.do("emit", 10)
         check_equal(home.json("stop", "night")["events"]["recorded"], 10,
                     "recorded")
-    p.end()
 
 
 # ---- clearing ----
 
 @test
 def what_is_cleared_is_dropped_and_counted():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid, "--mode", "overwrite")
         home.ok("clear", "night")
         p.do("emit", 500)
@@ -600,13 +575,11 @@ def what_is_cleared_is_dropped_and_counted():
         check_equal(ended["events"]["emitted"], 530, "emitted")
         check_equal(numbers(Trace(ended["directory"])), list(range(526, 531)),
                     "events")
-    p.end()
 
 
 @test
 def a_takeover_of_cleared_rings_finds_nothing_in_them():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid, "--mode", "overwrite")
         p.do("emit", 500)
         home.ok("clear", "night")
@@ -618,7 +591,6 @@ def a_takeover_of_cleared_rings_finds_nothing_in_them():
         ended = home.json("stop", "night")
         check_sum(ended["events"])
         check_equal(numbers(Trace(ended["directory"])), [], "events")
-    p.end()
 
 
 @test
@@ -647,11 +619,9 @@ def clearing_at_full_speed_keeps_the_account():
 
 @test
 def only_what_is_in_memory_can_be_cleared():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         check("--mode overwrite" in home.complaint("clear", "night"), "why not")
-    p.end()
 
 
 # ---- pinned events ----
@@ -665,8 +635,7 @@ def others(trace):
 
 @test
 def what_is_pinned_is_kept_while_a_flood_is_overwritten():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--mode", "overwrite",
                                "--memory", "1M", *PIN)
         for i in range(5):
@@ -692,13 +661,11 @@ def what_is_pinned_is_kept_while_a_flood_is_overwritten():
         check_equal(others(trace), list(range(7)), "at the end")
         check_equal(numbers(trace), list(range(500001, 500011)), "all else")
         check_equal(len(trace.events()), ended["recorded"], "recorded")
-    p.end()
 
 
 @test
 def what_is_pinned_is_in_its_place_among_all_else():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("day", "-p", p.pid, *PIN, "-e", "attach:step")
         for i in range(3):
             p.do("emit", 2)
@@ -708,13 +675,11 @@ def what_is_pinned_is_in_its_place_among_all_else():
         check_equal([e.get("number", e.get("n")) for e in
                      Trace(directory).events()],
                     [1, 2, 0, 3, 4, 1, 5, 6, 2], "order")
-    p.end()
 
 
 @test
 def more_pinned_events_than_there_is_room_for_are_counted():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--mode", "overwrite",
                                "--memory", "256K", "--pin", "attach:step")
         p.do("other", 1)
@@ -731,13 +696,11 @@ def more_pinned_events_than_there_is_room_for_are_counted():
         check_equal(len(found), ended["recorded"] - 2, "recorded")
         check_equal(found[0], 1, "the oldest")
         check_equal(trace.discarded(), ended["discarded"], "the trace says so")
-    p.end()
 
 
 @test
 def what_is_pinned_outlives_the_recorder():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
                    "1M", *PIN)
         p.do("other", 1)
@@ -752,28 +715,24 @@ def what_is_pinned_outlives_the_recorder():
         check_sum(ended["events"])
         check_equal(ended["events"]["emitted"], 200003, "emitted")
         check_equal(others(Trace(ended["directory"])), [1, 2, 3], "others")
-    p.end()
 
 
 @test
 def pinning_needs_a_slot():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         for i in range(3):
             home.start(f"s{i}", "-p", p.pid)
         check("slots" in home.complaint("start", "s3", "-p", p.pid, *PIN),
               "why")
         home.start("s3", "-p", p.pid)
         home.complaint("start", "x", "-p", p.pid, "--pin", "", status=2)
-    p.end()
 
 
 # ---- snapshots ----
 
 @test
 def a_snapshot_has_what_the_rings_hold_and_the_session_goes_on():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
         for last in (500, 1200, 1201):
             p.do("emit", last - p.do("emit", 0))
@@ -785,13 +744,11 @@ def a_snapshot_has_what_the_rings_hold_and_the_session_goes_on():
             check_sum(status["events"])
         home.ok("stop", "night")
         check_equal(numbers(Trace(directory)), list(range(1, 1202)), "events")
-    p.end()
 
 
 @test
 def the_last_seconds_of_what_the_rings_hold_are_a_snapshot():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid, "--mode", "overwrite")
         for _ in range(20):
             p.do("emit", 5)
@@ -829,13 +786,11 @@ def the_last_seconds_of_what_the_rings_hold_are_a_snapshot():
         check_equal(sorted(path.name for path in home.traces.glob("*.whole")),
                     [], "what is left")
         home.complaint("snapshot", "night", "--last", "soon", status=2)
-    p.end()
 
 
 @test
 def a_snapshot_can_be_read_by_itself():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid, "--mode", "overwrite")
         p.do("emit", 5)
         trace, _ = home.snapshot("night")
@@ -846,7 +801,6 @@ def a_snapshot_can_be_read_by_itself():
         check(program() in paths, f"its program is not in {paths}")
         shown = run(SONDE, "check", trace.dir)
         check_equal(shown.returncode, 0, f"sonde check: {shown.stdout}")
-    p.end()
 
 
 def run_on(home, last):
@@ -858,8 +812,7 @@ def run_on(home, last):
 
 @test
 def snapshots_at_full_speed_have_no_gap():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
                    "256k")
         p.do("run")
@@ -892,27 +845,23 @@ def snapshots_at_full_speed_have_no_gap():
         ended = home.json("stop", "night")
         check_equal(ended["events"]["emitted"], total, "emitted at the end")
         check_sum(ended["events"])
-    p.end()
 
 
 @test
 def a_snapshot_is_of_overwrite_mode():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         check("--mode overwrite" in home.complaint("snapshot", "night"),
               "why not")
         check_equal(sorted(os.listdir(home.traces)), ["night"],
                     "directories that are left")
-    p.end()
 
 
 # ---- deaths ----
 
 @test
 def clients_that_are_killed_harm_nothing():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
         p.do("emit", 100)
         for i in range(20):
@@ -925,13 +874,11 @@ def clients_that_are_killed_harm_nothing():
                     "held")
         home.ok("stop", "night")
         check_equal(numbers(Trace(directory)), list(range(1, 101)), "events")
-    p.end()
 
 
 @test
 def the_terminal_that_started_it_has_no_hold_on_it():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         master, slave = os.openpty()
         client = home.popen("start", "night", "-p", p.pid, "-o",
                             home.traces / "night", start_new_session=True,
@@ -952,13 +899,11 @@ def the_terminal_that_started_it_has_no_hold_on_it():
         check_equal(os.readlink(f"/proc/{pid}/cwd"), "/", "directory")
         check_equal(home.json("stop", "night")["events"]["recorded"], 10,
                     "recorded")
-    p.end()
 
 
 @test
 def a_recorder_that_was_killed_is_told_of():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         pid = home.pid("night")
         os.kill(pid, signal.SIGKILL)
@@ -973,13 +918,11 @@ def a_recorder_that_was_killed_is_told_of():
         p.do("emit", 3)
         check_equal(home.json("stop", "night")["events"]["recorded"], 3,
                     "recorded")
-    p.end()
 
 
 @test
 def a_flight_recorder_that_was_killed_is_taken_over_and_nothing_is_lost():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         p.do("emit", 5)
         home.start("night", "-p", p.pid, "--mode", "overwrite")
         p.do("emit", 100)
@@ -1000,13 +943,11 @@ def a_flight_recorder_that_was_killed_is_taken_over_and_nothing_is_lost():
         check_equal(ended["events"]["recorded"], 1110, "recorded at the end")
         check_equal(numbers(Trace(ended["directory"])),
                     list(range(6, 1116)), "events at the end")
-    p.end()
 
 
 @test
 def a_session_that_waits_for_its_recorder_keeps_its_place():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid, "--mode", "overwrite")
         p.do("emit", 20)
         kill_recorder(home, "night")
@@ -1018,13 +959,11 @@ def a_session_that_waits_for_its_recorder_keeps_its_place():
                         10, "recorded by another")
         check_equal(home.json("stop", "night")["events"]["recorded"], 50,
                     "recorded")
-    p.end()
 
 
 @test
 def a_takeover_at_full_speed_keeps_the_account():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
                    "256k")
         p.do("run")
@@ -1040,7 +979,6 @@ def a_takeover_at_full_speed_keeps_the_account():
         ended = home.json("stop", "night")
         check_equal(ended["events"]["emitted"], total, "emitted")
         check_sum(ended["events"])
-    p.end()
 
 
 @test
@@ -1048,8 +986,7 @@ def whoever_is_killed_at_random_the_account_is_exact():
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
     print(f"seed {seed}")
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         first = p.do("emit", 1)
         home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
                    "1M")
@@ -1083,7 +1020,6 @@ def whoever_is_killed_at_random_the_account_is_exact():
         # Forgetting it takes away what those who were killed have left, too.
         home.ok("destroy", "night")
         check_equal(os.listdir(home.dir / "sonde"), [], f"seed {seed}: files")
-    p.end()
 
 
 def work(p, rng):
@@ -1127,8 +1063,7 @@ def whatever_is_done_to_a_session_its_account_is_exact():
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
     print(f"seed {seed}")
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.target = p.pid
         p.do("each", 500)
         home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
@@ -1152,7 +1087,6 @@ def whatever_is_done_to_a_session_its_account_is_exact():
         check_equal(len(found), ended["events"]["recorded"],
                     f"seed {seed}: recorded")
         check_equal(len(set(found)), len(found), f"seed {seed}: twice")
-    p.end()
 
 
 @test
@@ -1193,8 +1127,7 @@ def an_ordinary_user_has_sessions():
 @test
 def another_user_can_not_reach_a_session():
     need_root("becoming another user")
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         ask = ("import socket,sys; s = socket.socket(socket.AF_UNIX); "
                "s.connect(sys.argv[1]); s.sendall(b'{\"sonde\": 1, \"do\": "
@@ -1214,7 +1147,6 @@ def another_user_can_not_reach_a_session():
         os.chmod(home.dir, 0o700)
         check_equal(home.json("status", "night")["state"], "recording",
                     "state")
-    p.end()
 
 
 def say(home, name, data):
@@ -1238,8 +1170,7 @@ def say(home, name, data):
 
 @test
 def whatever_is_asked_it_goes_on():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         for request in (b"\n", b"x\n", b"[]\n", b"{}\n", b"{\n",
                         b"\0\n", b"\xff\xfe\n", b'{"sonde": 1}\n',
@@ -1270,7 +1201,6 @@ def whatever_is_asked_it_goes_on():
             s.close()
         check_equal(home.json("stop", "night")["events"]["recorded"], 9,
                     "recorded")
-    p.end()
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import json
 import os
 import subprocess
 
-from home import Home, check_sum
+from home import Home, check_sum, program_at_home
 from kernel import need_any
-from obedient import TIMEOUT, Program, program
+from obedient import TIMEOUT
 from sonde import SONDE, build, check, install
 from terminal import Terminal, has
 from harness import check_equal, main, test
@@ -101,8 +101,7 @@ def row(lines, name):
 
 @test
 def a_screen_obeys_its_keys():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         top = terminal(home, "night", "--interval", "50ms")
         while not has("attach:step")(top.drawing()):
@@ -132,13 +131,11 @@ def a_screen_obeys_its_keys():
         ended = home.json("stop", "night")
         check_equal(ended["events"]["recorded"], emitted, "recorded")
         check_sum(ended["events"])
-    p.end()
 
 
 @test
 def a_pause_loses_nothing():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         top = terminal(home, "night", "--interval", "50ms")
         while not has("attach:step")(top.drawing()):
@@ -157,7 +154,6 @@ def a_pause_loses_nothing():
                   last - first, f"{last - first} events")
         top.press("q")
         top.end()
-    p.end()
 
 
 @test
@@ -190,8 +186,7 @@ def sums_are_those_of_what_happened():
 
 @test
 def once_is_one_table_and_the_session_goes_on():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         home.start("night", "-p", p.pid)
         got = objects(home.ok("top", "night", "--once", "--json", "-q",
                               "--interval", "50ms").stdout)
@@ -202,13 +197,11 @@ def once_is_one_table_and_the_session_goes_on():
         emitted = p.do("emit", 100)
         check_equal(home.json("stop", "night")["events"]["recorded"], emitted,
                     "recorded")
-    p.end()
 
 
 @test
 def who_does_not_read_loses_drawings_and_no_events():
-    p = Program(program())
-    with Home() as home:
+    with program_at_home() as (p, home):
         process = home.popen("top", "--json", "--interval", "50ms",
                              "--duration", "3s", "-p", p.pid)
         fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
@@ -220,7 +213,6 @@ def who_does_not_read_loses_drawings_and_no_events():
         sums = objects(out)[-1]["sums"][0]
         check_equal(sums["events"] + sums["lost"], emitted, "events")
         check("drawings are left out" in err, f"none is left out: {err}")
-    p.end()
 
 
 @test
