@@ -25,6 +25,7 @@
 #include "source/bpf/load.h"
 #include "source/bpf/shared.h"
 #include "source/callstacks.h"
+#include "source/kernel_frames.h"
 #include "source/selected.h"
 #include "source/source.h"
 #include "source/timing.h"
@@ -68,7 +69,6 @@ struct bpf_any {
 
 struct bpf_probe;
 struct bpf_kprobe;
-struct bpf_own_code;
 
 /* What is asked for hits that the kernel left out (misses.c). */
 struct bpf_misses {
@@ -123,8 +123,7 @@ struct bpf_source {
 	bool needs_spares;
 	bool has_late;   /* an event with a condition tested late */
 	bool has_copies; /* that, or call stacks */
-	struct bpf_own_code *own_code; /* of the tracer (stacks.c) */
-	size_t nr_own_code, room_own_code;
+	struct sonde_callstacks_own own_code; /* with call stacks */
 
 	/* the programs (object.c, conditions.c) */
 	struct sonde_btf btf; /* until they are loaded, if it was asked for */
@@ -229,7 +228,6 @@ struct bpf_frames {
 uint32_t bpf_stacks_copy_bytes(const struct bpf_source *source);
 /* Once the programs are attached. 0 or -ENOMEM. */
 int bpf_stacks_begin(struct bpf_source *source);
-void bpf_stacks_free(struct bpf_source *source);
 /* How many there are, by the word before the payload. False: it makes no sense. */
 bool bpf_stacks_parse(const struct bpf_source *source, uint32_t word,
 		      struct bpf_frames *ret_frames);

@@ -104,7 +104,7 @@ static void bpf_close(struct sonde_source *base)
 	bpf_object_free(source);
 	bpf_rings_free(source);
 	bpf_events_free(source);
-	bpf_stacks_free(source);
+	sonde_callstacks_own_fini(&source->own_code);
 	free(source);
 }
 
