@@ -323,7 +323,7 @@ static int fail_stacks(const struct sonde_source_config *config,
 	(void)snprintf(reason.text, sizeof(reason.text), "%s", why);
 	return sonde_source_fail(error, rc,
 				 "--stack: kernel events have call stacks if "
-				 "they come from BPF: %.700s%s",
+				 "they come from BPF or tracefs: %.700s%s",
 				 reason.text,
 				 can_without_stacks(config, choice) ?
 					 "; without --stack they can be "
@@ -350,7 +350,57 @@ static int provide_stacks(struct sonde_sources *set)
 	return set->stacks && set->code ? 0 : -ENOMEM;
 }
 
-/* Nothing else has call stacks, so nothing else is tried. */
+/* By tracefs, which knows less of the program's half; `lack`: why not by BPF, or
+ * "". */
+static int open_stacks_by_tracefs(const struct sonde_source_config *config,
+				  const char *lack, struct sonde_sources *set,
+				  struct sonde_source_error *error)
+{
+	struct sonde_source_error first = { "" };
+	int rc;
+
+	(void)snprintf(first.text, sizeof(first.text), "%s", lack);
+	/* What it gives is kept for the next snapshot, with the numbers of this
+	 * one's stacks. */
+	if (config->nr_probes || config->mode == SONDE_OVERWRITE)
+		return sonde_source_fail(
+			error, -EOPNOTSUPP, "%s",
+			*lack ? first.text :
+				"tracefs has none of probes, or of a flight "
+				"recorder (--mode overwrite); take "
+				"--kernel-source bpf");
+	rc = open_one(&sonde_source_tracefs, config, false, set, error);
+	if (!rc && *lack)
+		(void)snprintf(set->note, sizeof(set->note),
+			       "call stacks of programs go as far as there are "
+			       "frame pointers, by tracefs; %.800s",
+			       first.text);
+	if (!is_lack(rc) || !*lack)
+		return rc;
+	(void)snprintf(first.text, sizeof(first.text), "%.400s; and %.400s",
+		       lack, error->text);
+	*error = first;
+	return rc;
+}
+
+/* What has them, the best of it first. */
+static int open_stacks(const struct sonde_source_config *config,
+		       enum sonde_source_choice choice,
+		       struct sonde_sources *set,
+		       struct sonde_source_error *error)
+{
+	struct sonde_source_error lack = { "" };
+	int rc;
+
+	if (choice == SONDE_SOURCE_TRACEFS)
+		return open_stacks_by_tracefs(config, "", set, error);
+	rc = open_one(&sonde_source_bpf, config, false, set, error);
+	if (!is_lack(rc) || choice == SONDE_SOURCE_BPF)
+		return rc;
+	lack = *error;
+	return open_stacks_by_tracefs(config, lack.text, set, error);
+}
+
 static int open_with_stacks(const struct sonde_source_config *config,
 			    enum sonde_source_choice choice,
 			    struct sonde_sources *set,
@@ -359,7 +409,7 @@ static int open_with_stacks(const struct sonde_source_config *config,
 	const struct sonde_source_rules *rules = config->rules;
 	int rc;
 
-	if (choice == SONDE_SOURCE_MODULES || choice == SONDE_SOURCE_TRACEFS)
+	if (choice == SONDE_SOURCE_MODULES)
 		return fail_stacks(config, choice, error, -EOPNOTSUPP,
 				   "take --kernel-source bpf");
 	for (uint32_t i = 0; i < rules->nr; i++)
@@ -376,7 +426,7 @@ static int open_with_stacks(const struct sonde_source_config *config,
 			"%%return");
 	if (provide_stacks(set))
 		return sonde_source_fail(error, -ENOMEM, "no memory left");
-	rc = open_one(&sonde_source_bpf, config, false, set, error);
+	rc = open_stacks(config, choice, set, error);
 	return is_lack(rc) ?
 		       fail_stacks(config, choice, error, rc, error->text) :
 		       rc;

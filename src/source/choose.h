@@ -7,7 +7,7 @@
  * programs). Without them BPF delivers the events it is best at, and
  * tracefs all others; if one of them can't be had here, the other delivers all,
  * and `note` says why. An event comes from one source only. Events with call stacks
- * come from BPF alone, whatever else there is.
+ * come from BPF, or if that can't be had here from tracefs, alone.
  */
 #ifndef SOURCE_CHOOSE_H
 #define SOURCE_CHOOSE_H

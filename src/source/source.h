@@ -117,7 +117,7 @@ struct sonde_source_config {
 	uint32_t sample_hz;
 	/* Call stacks of events: so many frames of the program at most, and all
 	 * of the kernel's in reason; 0: none. Where they are kept, which is
-	 * choose.c's; NULL: none. "bpf" alone can have them. */
+	 * choose.c's; NULL: none. "bpf" and "tracefs" can have them. */
 	uint32_t stack_frames;
 	struct sonde_callstacks_store *stacks;
 	/* With them, what unwinds them; the samples' source tells it what processes

@@ -18,7 +18,7 @@ from sonde import SONDE, Skip, check, install, run, scratch
 from attached import Told
 from harness import check_equal, main, test
 from home import Home
-from kernel import (KernelTrace, Running, comm, descendants, kernel_test, need,
+from kernel import (LIMIT_S, KernelTrace, Running, comm, descendants, kernel_test, need,
                     program, record_kernel, wait_for)
 
 SWITCH = "sched:sched_switch"
@@ -30,13 +30,27 @@ def need_unwinding():
         raise Skip("programs' stacks are unwound on x86-64 alone")
 
 
-def recorded(*command, k=SWITCH, options=()):
-    need("bpf")
-    return record_kernel(*command, k=k, options=["--stack", *options])
+def each_with_stacks(function):
+    """A test for each source whose events have stacks."""
+    for source in ("bpf", "tracefs"):
+        def run(source=source):
+            need(source)
+            function(source)
+        run.__name__ = f"{function.__name__}_{source}"
+        run.time_limit_s = LIMIT_S
+        test(run)
+    return function
 
 
-def blocker(times, k=SWITCH, options=()):
-    return recorded(program("blocker"), str(times), k=k, options=options)
+def recorded(*command, k=SWITCH, options=(), source="bpf"):
+    need(source)
+    return record_kernel(*command, k=k, source=source,
+                         options=["--stack", *options])
+
+
+def blocker(times, k=SWITCH, options=(), source="bpf"):
+    return recorded(program("blocker"), str(times), k=k, options=options,
+                    source=source)
 
 
 def printed(trace, *options):
@@ -72,13 +86,20 @@ def numbers_of(event):
     return int(found[1]), int(found[2])
 
 
+def check_lost_stacks(trace, events):
+    """Those without a stack are counted."""
+    without = sum(not numbers_of(e)[0] for e in events)
+    lost = [e["nr"] for e in trace.events("sonde:stacks_lost")]
+    check_equal(max(lost, default=0), without, "events without a stack")
+
+
 def under(rows, pattern):
     return sum(w for stack, w in rows.items() if re.search(pattern, stack))
 
 
-@kernel_test
-def a_switch_has_the_stack_that_the_thread_blocked_with():
-    done = blocker(20)
+@each_with_stacks
+def a_switch_has_the_stack_that_the_thread_blocked_with(source):
+    done = blocker(20, source=source)
     rows = folded(done.dir, "events")
     # On a machine that stops now and then, some sleeps are over before they begin.
     for path in ("main;naps;", "main;sleeps;naps;"):
@@ -89,16 +110,17 @@ def a_switch_has_the_stack_that_the_thread_blocked_with():
           f"other code switches: {list(rows)[:20]}")
 
 
-@kernel_test
-def every_stack_is_told_and_of_its_process():
-    trace = blocker(20).trace()
+@each_with_stacks
+def every_stack_is_told_and_of_its_process(source):
+    trace = blocker(20, source=source).trace()
     told = {e["number"] for e in trace.events("sonde:stack")}
     switches = trace.events("sched_switch")
     check(len(switches) >= 40, f"{len(switches)} switches")
+    check_lost_stacks(trace, switches)
     for event in switches:
         number, pid = numbers_of(event)
-        check(number in told, f"stack {number} is told nowhere")
-        check(event.tid == 0 or pid, f"no process: {event}")
+        check(number in told | {0}, f"stack {number} is told nowhere")
+        check(event.tid == 0 or pid or not number, f"no process: {event}")
     # One thread is all of its process.
     blocked = [e for e in switches if e["prev_comm"] == "kernel_blocker"]
     check(blocked and all(numbers_of(e)[1] == e["prev_tid"] for e in blocked),
@@ -106,12 +128,12 @@ def every_stack_is_told_and_of_its_process():
     check_equal(trace.lost, 0, "lost")
 
 
-@kernel_test
-def the_kernels_part_is_what_it_says_itself():
-    need("bpf")
+@each_with_stacks
+def the_kernels_part_is_what_it_says_itself(source):
     if os.geteuid():
         raise Skip("who isn't root sees no other one's stack in the kernel")
     running = Running(program("blocker"), "1", "wait", k=SWITCH,
+                      source=source,
                       options=["--stack"], stdin=subprocess.PIPE)
 
     def blocked():
@@ -134,9 +156,9 @@ def the_kernels_part_is_what_it_says_itself():
           f"{wanted}: {[r for r in rows if 'reads' in r]}")
 
 
-@kernel_test
-def a_system_call_has_the_programs_part():
-    done = blocker(5, k="syscalls:nanosleep")
+@each_with_stacks
+def a_system_call_has_the_programs_part(source):
+    done = blocker(5, k="syscalls:nanosleep", source=source)
     rows = folded(done.dir, "events")
     check_equal(sum(rows.values()), 20, str(rows))
     check_equal(under(rows, "main;naps$"), 10, str(rows))
@@ -210,10 +232,10 @@ def texts_come_with_stacks():
         numbers_of(event)
 
 
-@kernel_test
-def a_condition_holds_with_stacks():
+@each_with_stacks
+def a_condition_holds_with_stacks(source):
     done = blocker(10, k="sched:sched_switch if prev_comm == "
-                   "\"kernel_blocker\" && prev_state != 0")
+                   "\"kernel_blocker\" && prev_state != 0", source=source)
     switches = done.trace().events("sched_switch")
     check_equal({e["prev_comm"] for e in switches}, {"kernel_blocker"},
                 "threads")
@@ -221,29 +243,28 @@ def a_condition_holds_with_stacks():
     check_equal(sum(rows.values()), len(switches), "stacks")
     # Real numbers no program tests: it is the recorder that does.
     done = blocker(10, k="sched:sched_switch if prev_tid > 0.5 && "
-                   "prev_comm == \"kernel_blocker\"")
+                   "prev_comm == \"kernel_blocker\"", source=source)
     check_equal({e["prev_comm"] for e in
                  done.trace().events("sched_switch")}, {"kernel_blocker"},
                 "threads, by the recorder")
     check(under(folded(done.dir, "events"), "main;naps;") >= 10, "stacks")
 
 
-@kernel_test
-def what_is_executed_later_is_named():
+@each_with_stacks
+def what_is_executed_later_is_named(source):
     path = program("blocker")
-    done = recorded("sh", "-c", f"{path} 3; {path} 3")
+    done = recorded("sh", "-c", f"{path} 3; {path} 3", source=source)
     pids = {numbers_of(e)[1] for e in done.trace().events("sched_switch")
             if e["prev_comm"] == "kernel_blocker"}
     check(len(pids) >= 2, f"processes {pids}")
     check(under(folded(done.dir, "events"), "main;naps;") >= 6, "names")
 
 
-@kernel_test
-def of_all_the_machine():
-    need("bpf")
+@each_with_stacks
+def of_all_the_machine(source):
     other = subprocess.Popen([program("blocker"), "100000"])
     try:
-        done = blocker(20, options=["-a"])
+        done = blocker(20, options=["-a"], source=source)
     finally:
         other.kill()
         other.wait()
@@ -315,18 +336,18 @@ def who_woke_it_and_ended_is_called_so():
           f"{list(wakers)[:20]}")
 
 
-@kernel_test
-def depth_is_the_programs_and_a_stack_says_that_it_is_deeper():
-    done = blocker(10, options=["--stack=1"])
+@each_with_stacks
+def depth_is_the_programs_and_a_stack_says_that_it_is_deeper(source):
+    done = blocker(10, options=["--stack=1"], source=source)
     rows = folded(done.dir, "events")
     check(under(rows, r"^\(deeper\);naps;.*;schedule;__schedule$") >= 10,
           str(list(rows)[:10]))
     check(not under(rows, "main;"), "deeper than was asked for")
 
 
-@kernel_test
-def blocked_time_by_stack_is_that_of_threads():
-    done = blocker(20, k=f"{SWITCH},sched_waking,sched_wakeup")
+@each_with_stacks
+def blocked_time_by_stack_is_that_of_threads(source):
+    done = blocker(20, k=f"{SWITCH},sched_waking,sched_wakeup", source=source)
     report = offcpu(done.dir, "--by", "stack")
     roots = [row for row in report["stacks"] if row["depth"] == 0]
     blocked = sum(row["blocked_time_ns"] for row in
@@ -343,18 +364,21 @@ def blocked_time_by_stack_is_that_of_threads():
           str(report["stacks"])[:500])
 
 
-def handed(times, k=f"{SWITCH},sched_waking"):
-    return recorded(program("blocker"), "handed", str(times), k=k)
+def handed(times, k=f"{SWITCH},sched_waking", source="bpf"):
+    return recorded(program("blocker"), "handed", str(times), k=k,
+                    source=source)
 
 
-@kernel_test
-def blocked_time_by_who_woke_it_is_that_of_the_waits():
-    done = handed(20)
+@each_with_stacks
+def blocked_time_by_who_woke_it_is_that_of_the_waits(source):
+    done = handed(20, source=source)
     waits = folded(done.dir, "offcpu")
     wakers = folded(done.dir, "wakers")
     taken = under(waits, r"main;(hands;)?takes;")
     check(taken >= 20 * 1000000, f"{taken} ns: {list(waits)[:10]}")
-    given = under(wakers, r"main;(hands;)?gives;.*try_to_wake_up")
+    # It keeps no frame pointer, and who called it is found without one alone.
+    caller = "main;(hands;)?" if source == "bpf" else r"\(incomplete\);"
+    given = under(wakers, rf"{caller}gives;.*try_to_wake_up")
     # A wait can be over before it begins, or have another end.
     check(0.8 * taken <= given <= 1.2 * taken,
           f"{given} ns of {taken}: {list(wakers)[:10]}")
@@ -401,11 +425,14 @@ def program_frames(event):
             if not int(at, 16) >> 62 & 1]
 
 
-def check_waits_where_gdb_says(path, words, call):
+def waits_where(path, words, call, source="bpf"):
+    """Where its first thread is when it waits in that system call, as gdb says and
+    as each of its switches does."""
     if not os.path.exists(path) or not shutil.which("gdb"):
         raise Skip(f"no {path}, or no gdb")
-    running = Running(path, *words, k=SWITCH, options=["--stack=64"],
-                      stdin=subprocess.PIPE)
+    need(source)
+    running = Running(path, *words, k=SWITCH, source=source,
+                      options=["--stack=64"], stdin=subprocess.PIPE)
 
     def blocked():
         return next((pid for pid in descendants(running.front.pid)
@@ -421,6 +448,11 @@ def check_waits_where_gdb_says(path, words, call):
     ours = [told[numbers_of(e)[0]] for e in trace.events("sched_switch")
             if e["prev_tid"] == pid and numbers_of(e)[0]]
     check(len(theirs) > 4, f"gdb has few frames: {theirs}")
+    return theirs, ours
+
+
+def check_waits_where_gdb_says(path, words, call):
+    theirs, ours = waits_where(path, words, call)
     check(theirs in ours, f"{path}: {[hex(at) for at in theirs]} is none of "
           f"{[[hex(at) for at in s] for s in ours[-3:]]}")
 
@@ -443,6 +475,32 @@ def redis_waits_where_gdb_says():
 
 
 @kernel_test
+def by_frame_pointers_a_stack_is_right_as_far_as_it_goes():
+    need_unwinding()
+    for path, words, least in (
+            ("/usr/bin/python3",
+             ["-c", "import sys; list(map(sys.stdin.read, [1]))"], 1),
+            (program("blocker"), ["1", "wait"], 3)):
+        theirs, ours = waits_where(path, words, "0", "tracefs")
+        ours = [s for s in ours if s and s[0] == theirs[0]]
+        check(all(s == theirs[:len(s)] for s in ours) and
+              any(least <= len(s) for s in ours),
+              f"{path}: {[[hex(at) for at in s] for s in ours]} don't begin "
+              f"{[hex(at) for at in theirs]}")
+
+
+@kernel_test
+def both_sources_say_the_same():
+    def ways(source):
+        rows = folded(blocker(20, source=source).dir, "events")
+        found = (re.search(r"main;(sleeps;)?naps;.*", row) for row in rows)
+        return {m[0] for m in found if m and "nanosleep" in m[0]}
+    by_bpf, by_tracefs = ways("bpf"), ways("tracefs")
+    check(len(by_bpf) > 1, str(by_bpf))
+    check_equal(by_tracefs, by_bpf, "ways to where it sleeps")
+
+
+@kernel_test
 def events_come_before_stacks():
     need_unwinding()
     done = blocker(300, options=["--kernel-memory", "64K", "--read-timer", "1s"])
@@ -455,17 +513,17 @@ def events_come_before_stacks():
     check(len(events) >= int(found[1]), f"{len(events)}, not {found[0]}")
 
 
-@kernel_test
-def lines_show_stacks():
-    shown = printed(blocker(3).dir, "-f", 'prev_comm == "kernel_blocker"')
+@each_with_stacks
+def lines_show_stacks(source):
+    shown = printed(blocker(3, source=source).dir, "-f", 'prev_comm == "kernel_blocker"')
     check(any(["naps", "main"] == [f for f in stack if f in ("naps", "main")]
               and stack[0] == "__schedule" for _, stack in shown),
           str(shown[:3]))
 
 
-@kernel_test
-def samples_share_the_stacks():
-    done = blocker(20, options=["--sample"])
+@each_with_stacks
+def samples_share_the_stacks(source):
+    done = blocker(20, options=["--sample"], source=source)
     trace = done.trace()
     told = [e["number"] for e in trace.events("sonde:stack")]
     check_equal(len(told), len(set(told)), "a number of two stacks")
@@ -473,10 +531,10 @@ def samples_share_the_stacks():
     check(used <= set(told) | {0}, "stacks that nothing tells")
 
 
-@kernel_test
-def what_is_lost_is_counted():
+@each_with_stacks
+def what_is_lost_is_counted(source):
     done = blocker(300, k="sched,syscalls",
-                   options=["--kernel-memory", "64K", "--read-timer", "1s"])
+                   source=source, options=["--kernel-memory", "64K", "--read-timer", "1s"])
     trace = done.trace()
     lost = int(re.search(r"([\d,]+) lost", done.err)[1].replace(",", ""))
     check(lost, f"nothing was lost: {done.err}")
@@ -487,7 +545,7 @@ def what_is_lost_is_counted():
 
 
 @test
-def only_bpf_has_them():
+def what_has_none_is_refused():
     need("bpf")
 
     def refused(k, *options, status=1):
@@ -495,8 +553,9 @@ def only_bpf_has_them():
                    scratch() / "trace", *options)
         check_equal(done.returncode, status, done.stderr)
         return done.stderr
-    for source in ("tracefs", "modules"):
-        said = refused(SWITCH, "--kernel-source", source, "--", "true")
+    for options in (("--kernel-source", "modules"),
+                    ("--kernel-source", "tracefs", "--mode", "overwrite")):
+        said = refused(SWITCH, *options, "--", "true")
         check("no kernel events: --stack" in said and
               "--kernel-source bpf" in said, said)
     for probe in "uprobe:/bin/sh:main", "kretprobe:vfs_read":
@@ -505,7 +564,7 @@ def only_bpf_has_them():
               said)
     said = refused("kprobe:vfs_read+x", "--", "true", status=2)
     check("+BYTES" in said, said)
-    said = refused(SWITCH, "-a", "--kernel-source", "tracefs", "--duration",
+    said = refused(SWITCH, "-a", "--kernel-source", "modules", "--duration",
                    "1s", status=1)
     check("--stack" in said, said)
 

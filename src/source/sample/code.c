@@ -562,30 +562,6 @@ static struct code_process *walk_process(struct sonde_perf_code *code,
 		       code_put(code, user->pid);
 }
 
-/* The process, as far as it is known of that time what it has mapped. One that
- * nobody tells of may have become another program: that is looked for once a round;
- * but of what is looked for once a program, the key has a space. */
-static bool walk_begin(struct code_walk *walk)
-{
-	const struct sonde_perf_user *user = walk->user;
-	struct code_process *process = walk_process(walk->code, user);
-
-	walk->process = process;
-	if (!process)
-		return false;
-	if (!process->key.space &&
-	    (!process->is_known ||
-	     (process->is_looked && process->round != walk->code->round &&
-	      !walk_find(walk, user->pc)))) {
-		code_begin(process, user->at, true);
-		process->since = 0;
-		process->is_looked = true;
-		process->round = walk->code->round;
-		code_read(walk->code, process, false);
-	}
-	return (process->nr || process->nr_old) && process->since <= user->at;
-}
-
 /* Its code there was made at run time: once. Without memory, or room, it has no
  * name. */
 static void code_add_maker(struct sonde_perf_code *code,
@@ -604,6 +580,35 @@ static void code_add_maker(struct sonde_perf_code *code,
 		code->makers[code->nr_makers++] = maker;
 }
 
+/* The process, as far as it is known of that time what it has mapped. One that
+ * nobody tells of may have become another program: that is looked for once a round;
+ * but of what is looked for once a program, the key has a space. The walk begins at
+ * `pc`. */
+static bool walk_begin(struct code_walk *walk, uint64_t pc)
+{
+	const struct sonde_perf_user *user = walk->user;
+	struct code_process *process = walk_process(walk->code, user);
+
+	walk->process = process;
+	if (!process)
+		return false;
+	if (!process->key.space &&
+	    (!process->is_known ||
+	     (process->is_looked && process->round != walk->code->round &&
+	      !walk_find(walk, pc)))) {
+		code_begin(process, user->at, true);
+		process->since = 0;
+		process->is_looked = true;
+		process->round = walk->code->round;
+		code_read(walk->code, process, false);
+	}
+	if ((!process->nr && !process->nr_old) || process->since > user->at)
+		return false;
+	if (!process->is_maker && !walk_find(walk, pc))
+		code_add_maker(walk->code, process);
+	return true;
+}
+
 void sonde_perf_code_walk(struct sonde_perf_code *code,
 			  const struct sonde_perf_user *user,
 			  struct sonde_callstacks_chain *chain)
@@ -614,13 +619,11 @@ void sonde_perf_code_walk(struct sonde_perf_code *code,
 	enum sonde_stacks_end end;
 	uint32_t nr;
 
-	if (!walk_begin(&walk)) {
+	if (!walk_begin(&walk, user->pc)) {
 		(void)sonde_callstacks_add(chain, user->pc, false, true);
 		chain->end = SONDE_STACK_BROKEN;
 		return;
 	}
-	if (!walk.process->is_maker && !walk_find(&walk, user->pc))
-		code_add_maker(code, walk.process);
 	sonde_perf_code_begin(user, &at);
 	nr = sonde_stacks_walk_from(&code_lookup, &walk, &at, frames,
 				    user->depth, &end);
@@ -631,4 +634,49 @@ void sonde_perf_code_walk(struct sonde_perf_code *code,
 		if (!sonde_callstacks_add(chain, frames[i] & ~SONDE_FRAME_EXACT,
 					  false, frames[i] & SONDE_FRAME_EXACT))
 			return;
+}
+
+/* ---- frames by frame pointers ---- */
+
+/* Whether the frame pointer leads from there to the caller: DEEP; or else why not. */
+static enum sonde_stacks_end code_keeps_pointer(struct code_walk *walk,
+						uint64_t pc, bool is_exact)
+{
+	const struct sonde_stacks_position at = {
+		.pc = pc,
+		.is_exact = is_exact,
+	};
+	uint32_t rule;
+
+	if (!code_rule(walk, &at, &rule) || rule == SONDE_UNWIND_GAP ||
+	    rule == SONDE_UNWIND_CALL_RULE(true, 2, 2))
+		return SONDE_STACK_DEEP;
+	return (rule & 3) == SONDE_UNWIND_END ? SONDE_STACK_WHOLE :
+						SONDE_STACK_BROKEN;
+}
+
+void sonde_perf_code_believe(struct sonde_perf_code *code,
+			     const struct sonde_perf_user *user,
+			     const uint64_t *frames, uint32_t nr, uint32_t most,
+			     struct sonde_callstacks_chain *chain)
+{
+	struct code_walk walk = { .code = code, .user = user };
+	enum sonde_stacks_end end = SONDE_STACK_DEEP;
+	bool is_known = nr && walk_begin(&walk, frames[0]);
+	uint32_t i;
+
+	for (i = 0; i < nr && i < user->depth && end == SONDE_STACK_DEEP; i++) {
+		if (i && !walk_find(&walk, frames[i] - 1))
+			end = SONDE_STACK_BROKEN;
+		else if (!sonde_callstacks_add(chain, frames[i], false, !i))
+			return;
+		else
+			end = is_known ?
+				      code_keeps_pointer(&walk, frames[i], !i) :
+				      SONDE_STACK_BROKEN;
+	}
+	/* The kernel doesn't say why there are no more. */
+	if (nr && end == SONDE_STACK_DEEP && i < most && i < user->depth)
+		end = SONDE_STACK_BROKEN;
+	chain->end = nr ? end : SONDE_STACK_WHOLE;
 }

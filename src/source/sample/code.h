@@ -120,4 +120,13 @@ sonde_perf_code_looked_mapping(const struct sonde_perf_code *code,
 			       const struct sonde_perf_look *look, uint32_t k,
 			       struct sonde_statedump_mapping *ret_mapping);
 
+/* Adds frames that the kernel found by frame pointers, the innermost first, of which
+ * there were no more than `most`: as far as they lead from a frame to its caller. So
+ * they do where the code's rules say that it keeps a frame pointer, or it has none.
+ * Of `user` nothing counts but at, pid and depth. */
+void sonde_perf_code_believe(struct sonde_perf_code *code,
+			     const struct sonde_perf_user *user,
+			     const uint64_t *frames, uint32_t nr, uint32_t most,
+			     struct sonde_callstacks_chain *chain);
+
 #endif /* SOURCE_SAMPLE_CODE_H */

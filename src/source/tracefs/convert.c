@@ -70,18 +70,47 @@ static void follow(struct sonde_convert_out *out, const uint8_t *payload,
 	out->next = UINT64_C(1) + next;
 }
 
-static uint8_t *convert_head(struct sonde_convert_out *out, uint16_t id,
+/* As sonde_packer_head(), with what comes between that and the payload: no stack. */
+static uint8_t *convert_head(const struct sonde_convert *convert,
+			     struct sonde_convert_out *out, uint16_t id,
 			     uint64_t ts, uint32_t tid)
 {
+	uint8_t *at;
+
 	if (out->packer.at == out->start) {
 		out->ts_begin = ts < out->ts_last ? out->ts_last : ts;
 		sonde_packer_open(&out->packer, out->ts_begin);
 	}
-	return sonde_packer_head(&out->packer, id, ts, tid);
+	at = sonde_packer_head(&out->packer, id, ts, tid);
+	if (!convert->stacks)
+		return at;
+	memset(at, 0, SONDE_TRACEFS_STACK_HEAD);
+	return at + SONDE_TRACEFS_STACK_HEAD;
+}
+
+/* Its payload is there; `before` it was the packer. */
+static void convert_wait(const struct sonde_convert *convert,
+			 const struct sonde_convert_event *event,
+			 const struct sonde_page_record *record,
+			 const struct sonde_packer *before, uint8_t *payload,
+			 struct sonde_convert_out *out)
+{
+	const struct sonde_tracefs_waiting waiting = {
+		.is_call = event->is_call,
+		.is_probe = event->is_probe,
+		.record = before->at,
+		.head = payload - SONDE_TRACEFS_STACK_HEAD,
+		.nr_before = before->nr,
+		.time = out->packer.last,
+	};
+
+	sonde_tracefs_stacks_wait(convert->stacks, &out->waitings, record,
+				  &waiting);
 }
 
 /* There is room for it. -EPROTO if it is shorter than its format says. */
-static int put(const struct sonde_convert_event *event, uint64_t ts,
+static int put(const struct sonde_convert *convert,
+	       const struct sonde_convert_event *event, uint64_t ts,
 	       uint32_t tid, const struct sonde_page_record *record,
 	       struct sonde_convert_out *out)
 {
@@ -89,7 +118,7 @@ static int put(const struct sonde_convert_event *event, uint64_t ts,
 	uint8_t *payload;
 	uint8_t *end;
 
-	payload = convert_head(out, event->id, ts, tid);
+	payload = convert_head(convert, out, event->id, ts, tid);
 	end = sonde_tracefs_plan_run(event->plan, record->data, record->size,
 				     payload);
 	if (!end ||
@@ -103,6 +132,8 @@ static int put(const struct sonde_convert_event *event, uint64_t ts,
 		follow(out, payload, (size_t)(end - payload));
 	out->packer.at = end;
 	out->ts_last = out->packer.last;
+	if (convert->stacks)
+		convert_wait(convert, event, record, &before, payload, out);
 	return 0;
 }
 
@@ -172,8 +203,8 @@ static void name_file(const struct sonde_convert *convert,
 	size = sonde_open_files_look(convert->opened, tid, (int32_t)fd);
 	if (!size)
 		return;
-	payload = sonde_packer_head(&out->packer, convert->opened->id,
-				    out->packer.last, tid);
+	payload = convert_head(convert, out, convert->opened->id,
+			       out->packer.last, tid);
 	memcpy(payload, convert->opened->payload, size);
 	out->packer.at = payload + size;
 }
@@ -181,10 +212,11 @@ static void name_file(const struct sonde_convert *convert,
 /* ---- marks ---- */
 
 /* There is room for it. 0 or -EPROTO. */
-static int convert_mark(struct sonde_tracefs_marks *marks, uint64_t ts,
+static int convert_mark(const struct sonde_convert *convert, uint64_t ts,
 			uint32_t tid, const struct sonde_page_record *record,
 			struct sonde_convert_out *out)
 {
+	struct sonde_tracefs_marks *marks = convert->marks;
 	struct sonde_marks_taken taken;
 	uint8_t *payload;
 	int rc = sonde_tracefs_marks_take(marks, record, tid, out->cpu, &taken);
@@ -193,8 +225,8 @@ static int convert_mark(struct sonde_tracefs_marks *marks, uint64_t ts,
 	out->lost_marks += rc >= 0 ? taken.loss : 0;
 	if (rc <= 0)
 		return rc == -ENOMEM ? 0 : rc;
-	payload = convert_head(out, (uint16_t)(marks->first + taken.kind), ts,
-			       tid);
+	payload = convert_head(convert, out,
+			       (uint16_t)(marks->first + taken.kind), ts, tid);
 	memcpy(payload, taken.payload, taken.size);
 	out->packer.at = payload + taken.size;
 	out->ts_last = out->packer.last;
@@ -219,11 +251,10 @@ static size_t most_of(const struct sonde_convert *convert,
 		event ? sonde_tracefs_plan_most(event->plan, record->size) :
 			SONDE_MARK_PAYLOAD_MAX;
 
-	if (!event)
-		return most;
-	if (may_name(convert, event))
+	if (event && may_name(convert, event))
 		most += SONDE_PACKER_HEAD_MAX + SONDE_OPENED_PAYLOAD_BYTES;
-	return most;
+	/* Of either. */
+	return most + (convert->stacks ? 2 * SONDE_TRACEFS_STACK_HEAD : 0);
 }
 
 /* 0, 1 if there is no room, or -EPROTO. */
@@ -240,6 +271,9 @@ static int take(const struct sonde_convert *convert,
 
 	if (record->size < COMMON_SIZE)
 		return -EPROTO;
+	if (convert->stacks &&
+	    sonde_tracefs_stacks_see(convert->stacks, &out->waitings, record))
+		return 0;
 	event = event_of(convert, record);
 	if (!event &&
 	    !sonde_tracefs_marks_has(convert->marks, convert_type_of(record)))
@@ -260,8 +294,8 @@ static int take(const struct sonde_convert *convert,
 	time = convert->timing ? sonde_timing_at(convert->timing, record->ts) :
 				 record->ts;
 	if (!event)
-		return convert_mark(convert->marks, time, tid, record, out);
-	rc = put(event, time, tid, record, out);
+		return convert_mark(convert, time, tid, record, out);
+	rc = put(convert, event, time, tid, record, out);
 	if (out->packer.nr != nr && may_name(convert, event))
 		name_file(convert, event, page, record, out);
 	return rc;

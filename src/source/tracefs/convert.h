@@ -29,6 +29,7 @@
 #include "source/tracefs/open_files.h"
 #include "source/tracefs/page.h"
 #include "source/tracefs/plan.h"
+#include "source/tracefs/stacks.h"
 
 /* Bytes behind a page that are there and may be read; they mean nothing. */
 #define SONDE_CONVERT_SLACK SONDE_TRACEFS_PLAN_SLACK
@@ -48,6 +49,8 @@ struct sonde_convert_event {
 	uint16_t id;                             /* in the trace */
 	bool is_for_all;  /* recorded even if it is about ourselves */
 	bool is_switch;   /* a switch of threads, and all are recorded */
+	bool is_call;     /* a system call's entry or exit */
+	bool is_probe;    /* at a function of the kernel's */
 	uint8_t file;     /* enum sonde_convert_file */
 	uint16_t file_at; /* in the kernel's record, within plan->need */
 };
@@ -60,6 +63,7 @@ struct sonde_convert {
 	const struct sonde_timing *timing; /* to the session's clock; or NULL */
 	struct sonde_open_files *opened;   /* names files; or NULL */
 	struct sonde_tracefs_marks *marks; /* what programs say; or NULL */
+	struct sonde_tracefs_stacks *stacks; /* events have them; or NULL */
 };
 
 struct sonde_convert_out {
@@ -73,6 +77,7 @@ struct sonde_convert_out {
 	uint64_t unseen;     /* switches that the one before doesn't lead to */
 	uint64_t next;       /* 1 + the tid that was switched to; 0: unknown */
 	uint32_t cpu;
+	struct sonde_tracefs_waitings waitings; /* with stacks */
 };
 
 /* `bytes` are borrowed, and have room for records and SONDE_CONVERT_SLACK. */
@@ -82,9 +87,30 @@ void sonde_convert_out_init(struct sonde_convert_out *out, uint32_t cpu,
 /* Starts anew at the first byte, with another packet. */
 void sonde_convert_out_reset(struct sonde_convert_out *out);
 
+/* What is done: bytes, */
 static inline size_t sonde_convert_out_used(const struct sonde_convert_out *out)
 {
-	return (size_t)(out->packer.at - out->start);
+	const struct sonde_tracefs_waiting *first =
+		sonde_tracefs_stacks_first(&out->waitings);
+
+	return (size_t)((first ? first->record : out->packer.at) - out->start);
+}
+
+/* and records, ever. */
+static inline uint64_t sonde_convert_out_nr(const struct sonde_convert_out *out)
+{
+	const struct sonde_tracefs_waiting *first =
+		sonde_tracefs_stacks_first(&out->waitings);
+
+	return first ? first->nr_before : out->packer.nr;
+}
+
+/* All that there is becomes done: nothing that belongs to it comes any more. */
+static inline void sonde_convert_out_settle(const struct sonde_convert *convert,
+					    struct sonde_convert_out *out)
+{
+	if (convert->stacks)
+		sonde_tracefs_stacks_settle(convert->stacks, &out->waitings);
 }
 
 /* 0: the page is done; 1: the output is full, go on after a reset; -EPROTO: the

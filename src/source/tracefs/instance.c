@@ -189,6 +189,12 @@ static int instance_set_up(int root, const struct sonde_instance *instance,
 	if (!rc && config->follows_forks)
 		rc = instance_set(instance, "trace_options", "event-fork",
 				  error);
+	if (!rc && config->has_stacks)
+		rc = instance_set(instance, "trace_options", "stacktrace",
+				  error);
+	if (!rc && config->has_stacks)
+		rc = instance_set(instance, "trace_options", "userstacktrace",
+				  error);
 	if (!rc)
 		rc = instance_set(instance, "trace_clock", config->clock,
 				  error);

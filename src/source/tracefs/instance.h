@@ -47,6 +47,7 @@ struct sonde_instance_config {
 	bool is_overwriting;
 	bool follows_forks; /* pids that are followed have their children
 			       followed, too */
+	bool has_stacks;    /* call stacks of events */
 	uint64_t cpu_bytes; /* of each CPU's buffer */
 };
 

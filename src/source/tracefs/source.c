@@ -10,6 +10,7 @@
  *	convert.c	sub-buffers into our records
  *	open_files.c	names of files that are opened
  *	marks.c		what programs write to the instance
+ *	stacks.c	call stacks of events
  *	stream.c	a CPU's sub-buffers, packets, accounts
  *	../timing.c	from the kernel's clock to the session's, if they differ
  *
@@ -77,7 +78,8 @@ struct tracefs {
 	struct sonde_convert_event *events;
 	bool has_opened;
 	struct sonde_open_files opened;
-	struct sonde_tracefs_marks marks; /* convert.marks, or not used */
+	struct sonde_tracefs_marks marks;   /* convert.marks, or not used */
+	struct sonde_tracefs_stacks stacks; /* convert.stacks, or not used */
 	bool wants_door, shuns_door; /* as the rules say; else it's all one */
 	bool is_converting;          /* clocks differ */
 	struct sonde_pair first_pair;
@@ -278,6 +280,30 @@ static int tracefs_describe(struct sonde_source *source,
 	return rc;
 }
 
+/* ---- call stacks ---- */
+
+static int prepare_stacks(struct tracefs *tracefs,
+			  struct sonde_source_error *error)
+{
+	int rc;
+
+	if (!tracefs->config.stacks)
+		return 0;
+	rc = sonde_tracefs_stacks_init(&tracefs->stacks, tracefs->root,
+				       &tracefs->config);
+	if (rc)
+		return sonde_source_fail(
+			error, rc, "tracefs: %s",
+			rc == -ENOMEM ? "no memory" :
+					"call stacks of this kernel are not "
+					"understood");
+	tracefs->convert.stacks = &tracefs->stacks;
+	tracefs->base.has_stacks = true;
+	/* They are counted as events are. */
+	tracefs->base.loses_unwanted = true;
+	return 0;
+}
+
 /* ---- opening ---- */
 
 /* If rights or the kernel are the reason, it is told as `sonde doctor` does. */
@@ -316,6 +342,7 @@ static void describe_instance(struct tracefs *tracefs,
 		.clock = choose_clock(tracefs),
 		.is_overwriting = config->mode == SONDE_OVERWRITE,
 		.follows_forks = config->scope == SONDE_SOURCE_TREE,
+		.has_stacks = config->stacks != NULL,
 		.cpu_bytes = tracefs->cpu_bytes,
 	};
 }
@@ -476,6 +503,8 @@ static int fill_table(struct tracefs *tracefs)
 							      event->condition,
 			.id = (uint16_t)(SONDE_SOURCE_FIRST_ID + i),
 			.is_for_all = event->is_for_all,
+			.is_call = !strcmp(event->group, "syscalls"),
+			.is_probe = event->rule->kind == SONDE_RULE_KPROBE,
 		};
 		tracefs->events[i].is_switch =
 			tracefs->config.scope == SONDE_SOURCE_MACHINE &&
@@ -526,6 +555,8 @@ static int set_up(struct tracefs *tracefs, struct sonde_source_error *error)
 	if (!rc)
 		prepare_names(tracefs);
 	if (!rc)
+		rc = prepare_stacks(tracefs, error);
+	if (!rc)
 		rc = prepare_marks(tracefs, error);
 	if (!rc && tracefs->is_converting)
 		sonde_pair_measure(tracefs->config.now, CLOCK_MONOTONIC_RAW,
@@ -551,6 +582,7 @@ static void tracefs_close(struct sonde_source *source)
 	if (tracefs->has_opened)
 		sonde_open_files_fini(&tracefs->opened);
 	sonde_tracefs_marks_fini(&tracefs->marks);
+	sonde_tracefs_stacks_fini(tracefs->convert.stacks);
 	sonde_catalog_fini(&tracefs->catalog);
 	free(tracefs->streams);
 	free(tracefs->events);
@@ -706,7 +738,8 @@ static void tracefs_stop(struct sonde_source *source)
 	 * what is written is short. */
 	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	for (uint32_t i = 0; i < tracefs->nr_streams; i++) {
-		sonde_tracefs_stream_refresh(&tracefs->streams[i]);
+		sonde_tracefs_stream_refresh(&tracefs->streams[i],
+					     tracefs->config.now());
 		tracefs->streams[i].is_ended = true;
 	}
 	if (tracefs->is_converting)
@@ -718,7 +751,8 @@ static void tracefs_tick(struct sonde_source *source)
 	struct tracefs *tracefs = tracefs_of(source);
 
 	for (uint32_t i = 0; i < tracefs->nr_streams; i++)
-		sonde_tracefs_stream_refresh(&tracefs->streams[i]);
+		sonde_tracefs_stream_refresh(&tracefs->streams[i],
+					     tracefs->config.now());
 	if (tracefs->has_opened)
 		sonde_open_files_refresh(&tracefs->opened);
 	if (tracefs->is_converting)
@@ -751,7 +785,9 @@ static int tracefs_rewind(struct sonde_source *source, uint32_t stream)
 
 static void tracefs_part(struct sonde_source *source, uint32_t stream)
 {
-	sonde_tracefs_stream_part(&tracefs_of(source)->streams[stream]);
+	struct tracefs *tracefs = tracefs_of(source);
+
+	sonde_tracefs_stream_part(&tracefs->streams[stream], &tracefs->convert);
 }
 
 static bool tracefs_is_parted(const struct sonde_source *source,

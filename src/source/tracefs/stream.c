@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "source/sample/code.h"
 #include "sys/proc.h"
 
 /* Reads of nothing, one after the other or not, before what the kernel still
@@ -131,6 +132,40 @@ static int get_memory(struct sonde_tracefs_stream *stream)
 
 /* ---- reading ---- */
 
+static uint64_t count_dropped(const struct sonde_tracefs_stream *stream)
+{
+	return stream->losses.dropped + stream->losses.commit_overrun;
+}
+
+/* Whether it is known that none were dropped from that time on. */
+static bool is_without_drops(const struct sonde_tracefs_stream *stream,
+			     uint64_t since)
+{
+	uint64_t nr = count_dropped(stream);
+
+	for (uint32_t i = 0; i < SONDE_TRACEFS_ROUNDS; i++)
+		if (stream->dropped[i].at < since &&
+		    stream->dropped[i].nr == nr)
+			return true;
+	return false;
+}
+
+/* What waits for its stack, before a page that was read: whether that may go on. */
+static void check_waiting(struct sonde_tracefs_stream *stream,
+			  const struct sonde_convert *convert)
+{
+	const struct sonde_tracefs_waiting *first =
+		sonde_tracefs_stacks_first(&stream->out.waitings);
+
+	if (!first)
+		return;
+	stream->is_counted = false;
+	read_losses(stream);
+	if (stream->page.has_missed || !stream->is_counted ||
+	    !is_without_drops(stream, first->time))
+		sonde_convert_out_settle(convert, &stream->out);
+}
+
 /* What was overwritten before the page goes before the next packet. */
 static void note_gap(struct sonde_tracefs_stream *stream)
 {
@@ -180,7 +215,8 @@ static ssize_t tracefs_stream_read_bytes(struct sonde_tracefs_stream *stream)
 }
 
 /* 1 if there is a page now, 0 if not, -errno. */
-static int read_page(struct sonde_tracefs_stream *stream)
+static int read_page(struct sonde_tracefs_stream *stream,
+		     const struct sonde_convert *convert)
 {
 	ssize_t n;
 	int rc;
@@ -192,6 +228,8 @@ static int read_page(struct sonde_tracefs_stream *stream)
 		return (int)n;
 	if (!n) {
 		stream->is_drained = true;
+		if (stream->is_ended)
+			sonde_convert_out_settle(convert, &stream->out);
 		return 0;
 	}
 	rc = sonde_page_open(&stream->layout, stream->raw, (size_t)n,
@@ -203,8 +241,18 @@ static int read_page(struct sonde_tracefs_stream *stream)
 	stream->is_drained = !stream->is_ended &&
 			     (size_t)(stream->page.end - stream->page.at) * 2 <
 				     stream->layout.data_size;
+	check_waiting(stream, convert);
 	note_gap(stream);
+	if (convert->stacks)
+		sonde_perf_code_catch_up(convert->stacks->code);
 	return 1;
+}
+
+static void stream_end_packet(struct sonde_tracefs_stream *stream,
+			      const struct sonde_convert *convert)
+{
+	sonde_convert_out_settle(convert, &stream->out);
+	stream->is_closed = true;
 }
 
 /* Reads and converts until there is nothing more or the packet is full. */
@@ -215,25 +263,28 @@ static int fill(struct sonde_tracefs_stream *stream,
 
 	while (!rc && !stream->is_closed) {
 		if (!stream->in_page) {
-			rc = read_page(stream);
+			rc = read_page(stream, convert);
 			if (rc <= 0)
 				return rc;
 			rc = 0;
 			continue;
 		}
 		rc = sonde_convert(convert, &stream->page, &stream->out);
-		if (rc > 0)
-			stream->is_closed = true;
-		else
-			stream->in_page = false;
-		if (rc > 0)
+		stream->in_page = rc > 0;
+		if (rc > 0) {
+			stream_end_packet(stream, convert);
 			rc = 0;
+		}
 	}
 	return rc;
 }
 
-void sonde_tracefs_stream_refresh(struct sonde_tracefs_stream *stream)
+void sonde_tracefs_stream_refresh(struct sonde_tracefs_stream *stream,
+				  uint64_t now)
 {
+	/* What was read of it is of before. */
+	stream->dropped[stream->next_round++ % SONDE_TRACEFS_ROUNDS] =
+		(struct sonde_tracefs_dropped){ now, count_dropped(stream) };
 	stream->is_counted = false;
 	stream->is_drained = false;
 }
@@ -264,9 +315,8 @@ int sonde_tracefs_stream_peek(struct sonde_tracefs_stream *stream,
 		.ts_begin = out->ts_begin,
 		.ts_end = stream->is_closed ? out->ts_last : 0,
 		.events_before = stream->first_event + stream->gap,
-		.events = out->packer.nr + stream->gap,
-		.discarded = stream->losses.dropped +
-			     stream->losses.commit_overrun + out->too_large +
+		.events = sonde_convert_out_nr(out) + stream->gap,
+		.discarded = count_dropped(stream) + out->too_large +
 			     out->lost_marks,
 	};
 	return 1;
@@ -289,10 +339,11 @@ void sonde_tracefs_stream_advance(struct sonde_tracefs_stream *stream,
 	stream->first_event = stream->out.packer.nr;
 }
 
-void sonde_tracefs_stream_part(struct sonde_tracefs_stream *stream)
+void sonde_tracefs_stream_part(struct sonde_tracefs_stream *stream,
+			       const struct sonde_convert *convert)
 {
 	if (stream->is_open)
-		stream->is_closed = true;
+		stream_end_packet(stream, convert);
 }
 
 /* Of what the kernel recorded, after the last read. What isn't wanted was seen,
@@ -313,8 +364,7 @@ void sonde_tracefs_stream_count(struct sonde_tracefs_stream *stream,
 	read_losses(stream);
 	*ret_counts = (struct sonde_source_counts){
 		.delivered = stream->delivered,
-		.lost_full =
-			stream->losses.dropped + stream->losses.commit_overrun,
+		.lost_full = count_dropped(stream),
 		.lost_size = stream->out.too_large,
 		.lost_unread = count_unread(stream),
 		.lost_marks = stream->out.lost_marks,

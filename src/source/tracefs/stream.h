@@ -40,6 +40,11 @@
  * before. Not counted by any kernel: events inside the writing of an event on
  * the same level of interrupts.
  *
+ * Call stacks are records, too, and count as such. Where events wait for theirs
+ * (stacks.h) across two sub-buffers, some may have been lost between these: in
+ * overwrite mode the second one says so; in discard mode what the kernel counts as
+ * dropped has changed since a time before the event.
+ *
  * A sub-buffer also says how many were overwritten just before it: so a gap is
  * put where it belongs, between two packets.
  */
@@ -59,6 +64,14 @@ struct sonde_tracefs_stream_losses {
 	uint64_t overrun;
 	uint64_t commit_overrun;
 	uint64_t dropped;
+};
+
+/* A page that isn't half full ends a round: what is read may be some rounds old. */
+#define SONDE_TRACEFS_ROUNDS 16u
+
+/* So many had been dropped, at a time of the session's clock, or less. */
+struct sonde_tracefs_dropped {
+	uint64_t at, nr;
 };
 
 struct sonde_tracefs_stream {
@@ -81,6 +94,9 @@ struct sonde_tracefs_stream {
 	uint64_t first_event; /* out.packer.nr at the packet's start */
 	uint64_t delivered;
 	struct sonde_tracefs_stream_losses losses;
+	/* When the last rounds began; where the next one's goes. */
+	struct sonde_tracefs_dropped dropped[SONDE_TRACEFS_ROUNDS];
+	uint32_t next_round;
 	bool is_counted;     /* `losses` are of this round */
 	bool is_drained;     /* read to its end in this round */
 	uint32_t nr_refused; /* reads of nothing while there was something */
@@ -95,8 +111,9 @@ int sonde_tracefs_stream_open(struct sonde_tracefs_stream *stream, int instance,
 /* Closes what it has open; twice is fine. */
 void sonde_tracefs_stream_fini(struct sonde_tracefs_stream *stream);
 
-/* A new round. */
-void sonde_tracefs_stream_refresh(struct sonde_tracefs_stream *stream);
+/* A new round, by the session's clock. */
+void sonde_tracefs_stream_refresh(struct sonde_tracefs_stream *stream,
+				  uint64_t now);
 
 /* As in source/source.h. */
 int sonde_tracefs_stream_peek(struct sonde_tracefs_stream *stream,
@@ -105,7 +122,8 @@ int sonde_tracefs_stream_peek(struct sonde_tracefs_stream *stream,
 void sonde_tracefs_stream_advance(struct sonde_tracefs_stream *stream,
 				  const struct sonde_ring_chunk *chunk);
 /* What comes next begins a packet. */
-void sonde_tracefs_stream_part(struct sonde_tracefs_stream *stream);
+void sonde_tracefs_stream_part(struct sonde_tracefs_stream *stream,
+			       const struct sonde_convert *convert);
 void sonde_tracefs_stream_count(struct sonde_tracefs_stream *stream,
 				struct sonde_source_counts *ret_counts);
 

@@ -367,7 +367,7 @@ static void what_was_read_is_delivered_as_it_comes(void **state)
 	(void)state;
 	open_pipe(&stream, 64 << 10);
 	assert_int_equal(take(&stream, &chunk), 0);
-	sonde_tracefs_stream_refresh(&stream);
+	sonde_tracefs_stream_refresh(&stream, 0);
 	send_page(1000, 200, 0, 0);
 	send_page(2000, 3, 0, 0);
 	assert_int_equal(take(&stream, &chunk), 203);
@@ -375,7 +375,7 @@ static void what_was_read_is_delivered_as_it_comes(void **state)
 	assert_int_equal(chunk.ts_begin, 1001);
 	assert_int_equal(chunk.events_before, 0);
 	assert_int_equal(chunk.events, 203);
-	sonde_tracefs_stream_refresh(&stream);
+	sonde_tracefs_stream_refresh(&stream, 0);
 	send_page(3000, 2, 0, 0);
 	assert_int_equal(take(&stream, &chunk), 2);
 	assert_true(!chunk.first && !chunk.closed);
@@ -394,11 +394,11 @@ static void a_page_that_is_not_half_full_ends_a_round(void **state)
 	send_page(2000, 4, 0, 0);
 	assert_int_equal(take(&stream, &chunk), 3);
 	assert_int_equal(take(&stream, &chunk), 0);
-	sonde_tracefs_stream_refresh(&stream);
+	sonde_tracefs_stream_refresh(&stream, 0);
 	assert_int_equal(take(&stream, &chunk), 4);
 	/* When nothing is recorded any more, everything is read. */
 	stream.is_ended = true;
-	sonde_tracefs_stream_refresh(&stream);
+	sonde_tracefs_stream_refresh(&stream, 0);
 	send_page(3000, 5, 0, 0);
 	send_page(4000, 6, 0, 0);
 	assert_int_equal(take(&stream, &chunk), 11);
@@ -452,7 +452,7 @@ static void peeking_twice_gives_the_same_and_more(void **state)
 	assert_int_equal(first.ts_begin, second.ts_begin);
 	assert_int_equal(first.seq, second.seq);
 	assert_true(first.first && second.first);
-	sonde_tracefs_stream_refresh(&stream);
+	sonde_tracefs_stream_refresh(&stream, 0);
 	send_page(2000, 10, 0, 0);
 	assert_int_equal(take(&stream, &second), 20);
 	assert_ptr_equal(first.data, second.data);
@@ -502,7 +502,7 @@ static void what_the_kernel_keeps_is_tried_again_and_counted(void **state)
 	assert_int_equal(take(&stream, &chunk), 10);
 	assert_int_equal(take(&stream, &chunk), 0);
 	stream.is_ended = true;
-	sonde_tracefs_stream_refresh(&stream);
+	sonde_tracefs_stream_refresh(&stream, 0);
 	folder_write(top, "per_cpu/cpu3/stats",
 		     "entries: 38\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
 		     "dropped events: 0\nread events: 12\n");
@@ -513,7 +513,7 @@ static void what_the_kernel_keeps_is_tried_again_and_counted(void **state)
 	assert_int_equal(counts.lost_unread, 40);
 	/* As if it had come in time. */
 	stream.nr_refused = 0;
-	sonde_tracefs_stream_refresh(&stream);
+	sonde_tracefs_stream_refresh(&stream, 0);
 	folder_write(top, "per_cpu/cpu3/stats",
 		     "entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
 		     "dropped events: 0\nread events: 50\n");
