@@ -28,6 +28,13 @@ HEAP = Layout(header=[("id", 16, 8), ("time", 64, 8)],
     "malloc:realloc": [("size", 64, 8), ("ptr", 64, 8), ("old", 64, 8),
                        ("caller", 64, 8)],
     "malloc:free": [("ptr", 64, 8), ("caller", 64, 8)]})
+SCHED = Layout(header=[("id", 16, 8), ("time", 64, 8)], events={
+    "sched_switch": [("prev_comm", "string", 8), ("prev_tid", 32, 8),
+                     ("prev_state", 64, 8), ("next_comm", "string", 8),
+                     ("next_tid", 32, 8)],
+    "sched_wakeup": [("tid", 32, 8), ("target_cpu", 32, 8)],
+    "sched_wakeup_new": [("tid", 32, 8), ("target_cpu", 32, 8)],
+    "sched_migrate_task": [("tid", 32, 8), ("orig_cpu", 32, 8), ("dest_cpu", 32, 8)]})
 BEGIN, END, HOLE = 1000, 2000000, (900000, 1000000)
 SORTS = ("files", "anonymous", "swap", "shared")
 
@@ -78,7 +85,7 @@ class Series:
         return self.pieces
 
 
-def check_series(trace, expected, instants=300, seed=1):
+def check_series(trace, expected, instants=300, seed=1, step=1):
     """The names of all counters, and their values."""
     chance = random.Random(seed)
     os.environ["XDG_CACHE_HOME"] = str(scratch())
@@ -90,7 +97,7 @@ def check_series(trace, expected, instants=300, seed=1):
                     if row["kind"] == "counter" and row["name"] != "lost events"}
             check_equal(sorted(rows), sorted(expected), "counters")
             for name, pieces in expected.items():
-                for time in chance.sample(range(BEGIN, END), instants):
+                for time in chance.sample(range(BEGIN, END, step), instants):
                     got = server.ask("at", row=rows[name]["id"], t=time - BEGIN)
                     check_equal([got["detail"]["value"]] if got["state"] else [],
                                 [value for begin, end, value in pieces
@@ -183,6 +190,138 @@ def nothing_is_counted_of_which_the_trace_has_a_part_alone():
             server.ready()
             check_equal(sorted(row["name"] for row in server.ask("rows")), expected,
                         f"counters with {env}")
+
+
+class Machine:
+    """A scheduler of CPUS queues. It says what it does by events, and by pieces who is
+    in its queues and was `seen`: woke, ran, or lost its CPU since events were lost."""
+
+    CPUS, THREADS = 3, 12
+
+    def __init__(self, seed):
+        self.chance = random.Random(seed)
+        self.queues = [set() for _ in range(self.CPUS)]
+        self.runs = [0] * self.CPUS
+        self.last = {tid: self.cpu() for tid in range(1, self.THREADS + 1)}
+        self.events = [[] for _ in range(self.CPUS)]
+        self.series, self.seen, self.told, self.time = Series(), set(), set(), BEGIN
+        for tid in list(self.last)[::2]:  # they wait already, which no event says
+            self.queues[self.last[tid]].add(tid)
+
+    def cpu(self):
+        return self.chance.randrange(self.CPUS)
+
+    def say(self, cpu, name, before=0, **fields):
+        if not HOLE[0] <= self.time < HOLE[1] or self.chance.random() < 0.5:
+            self.events[cpu].append((self.time - before, name, fields))
+
+    def queued(self):
+        return set().union(*self.queues)
+
+    def move(self, tid, cpu, before=0):
+        if self.last[tid] != cpu:
+            self.say(self.cpu(), "sched_migrate_task", before, tid=tid,
+                     orig_cpu=self.last[tid], dest_cpu=cpu)
+        self.last[tid] = cpu
+
+    def wake(self, new):
+        tid = self.chance.choice(sorted(self.last))
+        if new:
+            tid = max(self.last) + 1
+            self.last[tid] = self.cpu()
+        elif tid not in self.queued():
+            self.move(tid, self.cpu(), before=1)
+        self.say(self.cpu(), "sched_wakeup_new" if new else "sched_wakeup",
+                 tid=tid, target_cpu=self.last[tid])
+        self.queues[self.last[tid]].add(tid)
+        self.seen.add(tid)
+        self.told.add(self.last[tid])
+
+    def switch(self, cpu):
+        before, state = self.runs[cpu], self.chance.choice((0, 256, 1, 1, 2, 2, 64))
+        if before and state & 255:
+            self.queues[cpu].remove(before)
+        if before and state == 64:
+            del self.last[before]
+        self.runs[cpu] = self.chance.choice(sorted(self.queues[cpu]) or [0])
+        self.say(cpu, "sched_switch", prev_comm="t", prev_tid=before,
+                 prev_state=state, next_comm="t", next_tid=self.runs[cpu])
+        self.seen |= {before, self.runs[cpu]}
+        self.told.add(cpu)
+
+    def balance(self):
+        waiting = sorted(self.queued() - set(self.runs))
+        if waiting:
+            tid, cpu = self.chance.choice(waiting), self.cpu()
+            self.queues[self.last[tid]].remove(tid)
+            self.queues[cpu].add(tid)
+            self.move(tid, cpu)
+            if tid in self.seen:
+                self.told.add(cpu)
+
+    def step(self, time):
+        if self.time < HOLE[0] <= time or self.time < HOLE[1] <= time:
+            self.seen, self.told = set(), set()
+        self.time, what = time, self.chance.random()
+        if what < 0.6:
+            self.switch(self.cpu())
+        elif what < 0.85:
+            self.wake(new=what > 0.8)
+        else:
+            self.balance()
+        for cpu in self.told:
+            self.series.set(f"run queue of CPU {cpu}", time,
+                            len(self.queues[cpu] & self.seen))
+
+    def run(self, instants):
+        for time in instants:
+            self.step(time)
+        return self.series.all()
+
+    def trace(self):
+        trace = Handmade(SCHED)
+        for cpu, events in enumerate(self.events):
+            with trace.stream(f"c{cpu}", cpu=cpu) as stream:
+                with stream.packet(BEGIN, HOLE[0], discarded=0):
+                    self.put(stream, events, 0, HOLE[0])
+                with stream.packet(*HOLE, discarded=50):
+                    self.put(stream, events, *HOLE)
+                with stream.packet(HOLE[1], END, discarded=50):
+                    self.put(stream, events, HOLE[1], END)
+        return trace.dir
+
+    @staticmethod
+    def put(stream, events, begin, end):
+        for time, name, fields in events:
+            if begin <= time < end:
+                stream.event(name, time, **fields)
+
+
+@test
+def a_run_queue_has_who_can_run_on_its_cpu_and_was_seen():
+    for seed in range(2):
+        machine = Machine(seed)
+        pieces = machine.run(range(BEGIN + 2, END - 1, 1000))
+        check(max(value for name in pieces for _b, _e, value in pieces[name]) > 2,
+              "nobody waits")
+        check(len(machine.queued() - machine.seen) == 0, "somebody was never seen")
+        rows = check_series(machine.trace(), pieces, instants=150)
+        check_equal({row["unit"] for row in rows.values()}, {"threads"}, "unit")
+
+
+@test
+def a_run_queue_is_not_told_without_all_of_its_events():
+    for left_out in list(SCHED.events)[1:]:
+        trace = Handmade(Layout(header=SCHED.header, events={
+            name: fields for name, fields in SCHED.events.items() if name != left_out}))
+        with trace.stream("t", cpu=0) as stream:
+            with stream.packet(BEGIN, END, discarded=0):
+                stream.event("sched_switch", 5000, prev_comm="t", prev_tid=7,
+                             prev_state=1, next_comm="idle", next_tid=0)
+        with view(trace.dir) as server:
+            server.ready()
+            check_equal([row for row in server.ask("rows") if row["kind"] == "counter"],
+                        [], f"counters without {left_out}")
 
 
 @test

@@ -237,6 +237,16 @@ sonde_model_cpu_span(const struct sonde_model_tables *tables, int32_t cpu)
 bool sonde_model_losses_overlap(const struct sonde_model_losses *losses,
 				int64_t begin_ns, int64_t end_ns);
 
+#define SONDE_STEP_PARKED 512 /* before Linux 4.14 */
+
+/* Whether a thread can go on, by the state in which it leaves its CPU: what has none
+ * of the lower eight bits can, 0, or a number above all states that says
+ * "preempted". */
+static inline bool sonde_step_can_run(int64_t state)
+{
+	return !(state & 0xff) && state != SONDE_STEP_PARKED;
+}
+
 /* The step that an event makes, in *ret_step; false if none. Its tid is the
  * context's or -1. */
 bool sonde_step_read(const struct sonde_model_tables *tables,

@@ -85,7 +85,6 @@ void sonde_model_on_run_begin(struct sonde_model *kernel,
 				    step->lengths[1]);
 }
 
-#define PARKED          512 /* before Linux 4.14 */
 #define UNINTERRUPTIBLE 2
 
 static void on_run_out(struct sonde_model *kernel,
@@ -98,11 +97,8 @@ static void on_run_out(struct sonde_model *kernel,
 	thread = tid > 0 ? sonde_model_thread(kernel, tid) : NULL;
 	if (!thread)
 		return;
-	thread->sched =
-		/* what has none of the lower eight bits is able to run: 0, or
-		 * a number above all states that says "preempted" */
-		!(state & 0xff) && state != PARKED ? SONDE_SCHED_READY :
-						     SONDE_SCHED_BLOCKED;
+	thread->sched = sonde_step_can_run(state) ? SONDE_SCHED_READY :
+						    SONDE_SCHED_BLOCKED;
 	thread->woken = false;
 	thread->cpu = step->cpu;
 	thread->since_ns = step->time_ns;

@@ -12,6 +12,20 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "types/select.h"
+
+bool sonde_plugin_counter_has(const struct sonde_trace *trace, const char *glob)
+{
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		struct sonde_event_class_info info;
+
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
+		if (sonde_glob_match(glob, info.name))
+			return true;
+	}
+	return false;
+}
 
 int sonde_plugin_counter_on(struct sonde_plugin_run *run,
 			    const struct sonde_journal_form *forms,
@@ -134,8 +148,8 @@ static const struct sonde_plugin_rows counter_frequency = {
 /* ---- all of them ---- */
 
 const struct sonde_plugin_rows *const sonde_plugin_counters[] = {
-	&sonde_plugin_counter_losses, &counter_frequency,
-	&sonde_plugin_counter_memory, &sonde_plugin_counter_queue,
-	&sonde_plugin_counter_heap,
+	&sonde_plugin_counter_losses,   &counter_frequency,
+	&sonde_plugin_counter_runqueue, &sonde_plugin_counter_memory,
+	&sonde_plugin_counter_queue,    &sonde_plugin_counter_heap,
 };
 const size_t sonde_plugin_nr_counters = SONDE_ARRAY_SIZE(sonde_plugin_counters);

@@ -6,12 +6,14 @@
  *	frequency of CPU n	MHz	power:cpu_frequency
  *	memory of PID: what	bytes	kmem:rss_stat
  *	queue of DEVICE		requests from block_rq_issue to block_rq_complete
+ *	run queue of CPU n	threads	sched_switch, _wakeup, _wakeup_new, _migrate_task
  *	heap of PID		bytes	the events of --malloc
  *	lost events		per second, as packets count what was discarded
  *
  * What is said once (a frequency, memory) isn't known before that, nor from where
  * events were lost to the next event. What comes and goes (requests, heap) begins at 0
- * there: what came before isn't counted when it goes.
+ * there: what came before isn't counted when it goes. Run queues are known from the first
+ * event of their CPUs on, and who waited before is counted when it runs.
  *
  * A trace of one program has no frequencies and no queues: what others did to these
  * isn't in it.
@@ -34,9 +36,13 @@ extern const size_t sonde_plugin_nr_counters;
 
 extern const struct sonde_plugin_rows sonde_plugin_counter_memory;
 extern const struct sonde_plugin_rows sonde_plugin_counter_queue;
+extern const struct sonde_plugin_rows sonde_plugin_counter_runqueue;
 extern const struct sonde_plugin_rows sonde_plugin_counter_heap;
 extern const struct sonde_plugin_rows sonde_plugin_counter_losses;
 
+/* Whether the trace has events whose name matches. */
+bool sonde_plugin_counter_has(const struct sonde_trace *trace,
+			      const char *glob);
 /* Asks for the events that have a form. *ret_bindings is to be freed, by free(), in any
  * case. 0, -ENODATA: there are none, -ENOMEM. */
 int sonde_plugin_counter_on(struct sonde_plugin_run *run,

@@ -15,7 +15,6 @@
 #include "analysis/plugin/run.h"
 #include "base/hash.h"
 #include "base/port.h"
-#include "types/select.h"
 
 #define REQUESTS ((size_t)7 << 14)
 #define DEVICES  ((size_t)7 << 9)
@@ -139,19 +138,6 @@ static int queue_hook(void *memory, struct sonde_plugin_run *run,
 			     event, change);
 }
 
-static bool queue_has_event(const struct sonde_trace *trace, const char *glob)
-{
-	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
-		struct sonde_event_class_info info;
-
-		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
-					   &info);
-		if (sonde_glob_match(glob, info.name))
-			return true;
-	}
-	return false;
-}
-
 static int queue_begin(void *memory, const void *config,
 		       struct sonde_plugin_run *run)
 {
@@ -167,8 +153,10 @@ static int queue_begin(void *memory, const void *config,
 	struct queue_state *state = memory;
 
 	(void)config;
-	if (!queue_has_event(sonde_plugin_trace(run), "*block_rq_complete") ||
-	    !queue_has_event(sonde_plugin_trace(run), "*block_rq_issue"))
+	if (!sonde_plugin_counter_has(sonde_plugin_trace(run),
+				      "*block_rq_complete") ||
+	    !sonde_plugin_counter_has(sonde_plugin_trace(run),
+				      "*block_rq_issue"))
 		return -ENODATA;
 	sonde_hash_init(&state->requests, sizeof(struct queue_request),
 			REQUESTS);
