@@ -1248,6 +1248,11 @@ def a_thread_that_nobody_saw_run_is_as_busy_as_what_goes_on_in_it():
     with view(program.write()) as server:
         end = server.ready()["end"]
         rows = rows_by_name(server)
+        threads = server.ask("statistics", by="thread")
+        states = server.ask("statistics", by="state")
+    check_equal({(row[1], *row[3:]) for row in threads["rows"]},
+                {(tid, *[None] * 6) for tid in (71, 72)}, "in which state it was isn't known")
+    check_equal({time for _state, time in states["rows"]}, {None}, "nor of all")
     for tid in 71, 72:
         busy = sum(last - begin for begin, last, _ in program.within[tid, 0])
         check_equal(round(rows["thread", tid]["busy"] * end), busy, f"{tid}")
@@ -1264,6 +1269,21 @@ def the_flame_graph_is_that_of_the_command():
             got, why = server.refused("flame", of=of)
             check_equal(got, status, of)
             check(word in why["error"], f"{of}: {why}")
+
+
+@test
+def what_a_flame_graph_is_of_depends_on_what_has_stacks():
+    malloc = {"malloc:malloc": [("size", 64, 8), ("ptr", 64, 8)]}
+    sample = {"sonde:sample": [("period", 64, 8), ("stack", 32, 8)]}
+    for events, context, usual in ((malloc, [("stack", 32, 8)], "peak"),
+                                   (malloc, [], "within"),
+                                   ({**malloc, **sample}, [("stack", 32, 8)], "samples")):
+        trace = Handmade(Layout(events=events, own_context=context))
+        with trace.stream("s", cpu=0) as stream:
+            with stream.packet(begin=1000, end=2000, discarded=0):
+                pass
+        with view(trace.dir) as server:
+            check_equal(server.ask("trace")["flame"], usual, f"{list(events)}, {context}")
 
 
 def flat(node, path=()):

@@ -162,6 +162,22 @@ for (const [name, trace] of [["a foreign", FOREIGN], ["a kernel and user", KERNE
       equal(got.filter(([, time]) => time > 0), ran, "running, by thread");
     });
 
+real("who ran longest is first in the statistics", KERNEL_USER, async (page) => {
+  await page.click("#tab-statistics");
+  await page.waitForSelector("#statistics td");
+  equal(await page.evaluate(() => [...document.querySelectorAll("#statistics tbody tr")]
+    .map((line) => line.children[1].textContent)), ["11", "21"], "threads");
+  equal(await page.textContent("#statistics th >> nth=3"), "running ↓", "the head says so");
+});
+
+real("times that a trace doesn't tell are not known", PROGRAM, async (page) => {
+  await page.click("#tab-statistics");
+  await page.waitForSelector("#statistics td");
+  equal(await page.evaluate(() => [...document.querySelectorAll("#statistics tbody tr")]
+    .map((line) => [...line.children].slice(3).map(({ textContent }) => textContent))),
+  [Array(6).fill("not known")], "the thread's");
+});
+
 real("a process that isn't known has no number in the statistics", KERNEL_USER, async (page) => {
   await page.click("#tab-statistics");
   await page.waitForSelector("#statistics td");

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "reader/names/names.h"
+#include "reader/names/stacks.h"
 #include "view/export/flame.h"
 #include "view/export/flame_stacks.h"
+#include "view/http/parts.h"
 #include "view/http/sides.h"
 
 static int draw_within(const struct sonde_analysis_args *args,
@@ -64,6 +66,29 @@ static int draw_flame(struct sonde_analysis_args *args,
 				       "samples, events, live, peak, waits, "
 				       "holders, offcpu, wakers");
 	return draw_stacks(args, (enum sonde_analysis_weigh)what, flame, error);
+}
+
+/* By the call stacks that its events have: what was sampled, or who had memory. */
+const char *sonde_view_usual_flame(const struct sonde_trace *trace)
+{
+	const char *usual = "within";
+
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		const struct sonde_event_class *cls =
+			sonde_trace_event_class(trace, i);
+		struct sonde_event_class_info info;
+		struct sonde_field stack;
+
+		sonde_names_stack_field(cls, &stack);
+		if (!stack.owner)
+			continue;
+		if (sonde_names_is_sample(cls))
+			return "samples";
+		sonde_event_class_get_info(cls, &info);
+		if (!strcmp(info.name, "malloc:malloc"))
+			usual = "peak";
+	}
+	return usual;
 }
 
 typedef void write_flame(const struct sonde_flame *flame, const char *title,

@@ -93,6 +93,11 @@ void sonde_view_event_text(const struct sonde_view *view,
 			   const struct sonde_event *event,
 			   struct sonde_buffer *buffer);
 
+/* ---- flame.c ---- */
+
+/* What a flame graph of it is best of, as "of" of a request. */
+const char *sonde_view_usual_flame(const struct sonde_trace *trace);
+
 /* ---- notes.c ---- */
 
 typedef void sonde_view_tell_note(void *ctx,

@@ -40,6 +40,25 @@ static bool is_thread_state(uint8_t state)
 	return state >= SONDE_VIEW_RUNNING && state <= SONDE_VIEW_BLOCKED_FILE;
 }
 
+/* Whether the trace says what the row ever did: a thread of which only its own events
+ * are known was in no state, which is not to say that it didn't run. */
+static bool was_in_states(const struct sonde_view_row *row)
+{
+	for (uint8_t i = 0; i < (uint8_t)SONDE_VIEW_STATES; i++)
+		if (is_thread_state(i) && row->sums[i])
+			return true;
+	return false;
+}
+
+static void put_known_time(struct sonde_json *json, bool is_known,
+			   uint64_t time_ns)
+{
+	if (is_known)
+		sonde_json_put_unsigned(json, NULL, time_ns);
+	else
+		sonde_json_put_raw(json, NULL, "null");
+}
+
 static void put_states_by_thread(const struct sonde_view_rows *rows,
 				 const struct sonde_view_span *span,
 				 struct sonde_json *json)
@@ -69,7 +88,8 @@ static void put_states_by_thread(const struct sonde_view_rows *rows,
 			sonde_json_put_raw(json, NULL, "null");
 		for (uint8_t i = 0; i < (uint8_t)SONDE_VIEW_STATES; i++)
 			if (is_thread_state(i))
-				sonde_json_put_unsigned(json, NULL, sums[i]);
+				put_known_time(json, was_in_states(thread),
+					       sums[i]);
 		sonde_json_close(json, ']');
 	}
 	sonde_json_close(json, ']');
@@ -80,10 +100,14 @@ static void put_states_of_all(const struct sonde_view_rows *rows,
 			      struct sonde_json *json)
 {
 	uint64_t sums[SONDE_VIEW_STATES] = { 0 };
+	bool is_known = false;
 
-	for (uint32_t row = 0; row < rows->nr; row++)
-		if (rows->rows[row].kind == SONDE_VIEW_ROW_THREAD)
-			add_selected(rows, row, span, sums);
+	for (uint32_t row = 0; row < rows->nr; row++) {
+		if (rows->rows[row].kind != SONDE_VIEW_ROW_THREAD)
+			continue;
+		add_selected(rows, row, span, sums);
+		is_known = is_known || was_in_states(&rows->rows[row]);
+	}
 	sonde_json_open(json, "columns", '[');
 	put_column_head(json, "state", "text");
 	put_column_head(json, "time", "ns");
@@ -94,7 +118,7 @@ static void put_states_of_all(const struct sonde_view_rows *rows,
 			continue;
 		sonde_json_open(json, NULL, '[');
 		sonde_json_put_text(json, NULL, sonde_view_state(i)->name);
-		sonde_json_put_unsigned(json, NULL, sums[i]);
+		put_known_time(json, is_known, sums[i]);
 		sonde_json_close(json, ']');
 	}
 	sonde_json_close(json, ']');

@@ -156,6 +156,8 @@ int sonde_view_answer_trace(struct sonde_view *view,
 	sonde_json_close(&json, ']');
 	put_states(&json);
 	put_classes(&json, view->trace);
+	sonde_json_put_text(&json, "flame",
+			    sonde_view_usual_flame(view->trace));
 	sonde_json_put_bool(&json, "live", atomic_load(view->live));
 	sonde_json_close(&json, '}');
 	return 0;

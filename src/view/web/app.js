@@ -5,7 +5,7 @@ import { Compare } from "./compare.js";
 import { Detail } from "./detail.js";
 import { Events } from "./events.js";
 import { Flame } from "./flame.js";
-import { shade } from "./frame.js";
+import { BAND, heightOf, LOST, shade } from "./frame.js";
 import { Hands, KEYS } from "./hands.js";
 import { Latency } from "./latency.js";
 import { Notes } from "./notes.js";
@@ -119,6 +119,7 @@ class Page {
     part("name").textContent = trace.name;
     part("name").title = trace.path;
     this.timeline.states = trace.states;
+    this.flame.usual = trace.flame ?? "within";
     this.detail.origin = this.events.origin = trace.origin;
     for (const each of [this.compare, this.flame])
       each.take(trace.traces?.length > 1 ? trace.traces : []);
@@ -184,6 +185,8 @@ class Page {
       const key = element("span", { className: "key", textContent: state.name });
       const [red, green, blue, alpha] = shade(state);
       key.style.setProperty("--key", `rgb(${red} ${green} ${blue} / ${alpha / 255})`);
+      key.style.setProperty("--tall", `${100 * heightOf(state.name) / BAND}%`);
+      key.classList.toggle("hatched", state.id === LOST);
       return key;
     }));
   }

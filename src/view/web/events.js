@@ -37,7 +37,8 @@ export class Events {
   build(place) {
     const make = element;
     this.input = make("input", { type: "text", className: "grow", spellcheck: false,
-      id: "event-filter", placeholder: "Filter, as of sonde print -f: event == \"sched_switch\" && next_tid == 4711" });
+      id: "event-filter", placeholder: "Filter: event == \"sched_switch\"",
+      title: "as of sonde print -f: event == \"sched_switch\" && next_tid == 4711" });
     this.input.setAttribute("aria-label", "Filter of events");
     const button = (text, title, act) => {
       const made = make("button", { textContent: text, title });
@@ -51,7 +52,7 @@ export class Events {
     this.keeps.append(make("option", { value: "", textContent: "Keep as ..." }));
     for (const [name] of KEEP)
       this.keeps.append(make("option", { value: name, textContent: name }));
-    this.columns = make("input", { type: "text", id: "columns", spellcheck: false, value: USUAL,
+    this.columns = make("input", { type: "text", id: "columns", spellcheck: false, value: USUAL, size: USUAL.length,
       title: "Columns, with commas between them: these, fields, or expressions of them" });
     this.columns.setAttribute("aria-label", "Columns of events");
     this.wrong = make("div", { className: "wrong", hidden: true, id: "wrong" });

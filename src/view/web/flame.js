@@ -10,10 +10,11 @@ import { Latest } from "./server.js";
 import { shown } from "./table.js";
 import { duration } from "./time.js";
 
-const OF = [["within", "time: functions, requests"], ["events", "call stacks of events"],
+const OF = [["within", "time: functions, requests"], ["samples", "samples of what ran"],
+  ["events", "call stacks of events"],
   ["live", "memory that is left"], ["peak", "memory at its peak"],
   ["waits", "waits for locks"], ["holders", "who held them"],
-  ["offcpu", "where threads were blocked"]];
+  ["offcpu", "where threads were blocked"], ["wakers", "who woke them"]];
 const BY = [["second", "per second"], ["share", "by share of all"], ["sum", "by amount"]];
 
 function choice(id, title, options) {
@@ -24,6 +25,7 @@ function choice(id, title, options) {
 export class Flame {
   constructor(place, view, server) {
     this.view = view;
+    this.usual = "within";
     this.question = new Latest(server, "tree", 200);
     this.answer = null;
     this.span = { from: 0, to: 1 }; // of the answer
@@ -84,7 +86,7 @@ export class Flame {
 
   reflect() {
     const { view } = this;
-    this.of.value = view.flame;
+    this.of.value = this.what;
     this.against.value = view.against;
     this.by.value = this.compared;
     this.by.hidden = !view.against;
@@ -92,6 +94,10 @@ export class Flame {
     this.file.disabled = !this.drawing.boxes.size;
     if (document.activeElement !== this.find)
       this.find.value = view.find;
+  }
+
+  get what() {
+    return this.view.flame || this.usual;
   }
 
   get traces() {
@@ -123,7 +129,7 @@ export class Flame {
     const asked = this.traces ? { traces: view.against } :
       { ...span, ...(view.against ? { a_from: a.from, a_to: a.to } : {}) };
     this.note.textContent = "reading ...";
-    this.question.ask({ ...asked, of: view.flame, filter: view.filter }, (answer) => {
+    this.question.ask({ ...asked, of: this.what, filter: view.filter }, (answer) => {
       this.answer = answer;
       this.lengths = this.traces ? [1, 1] : view.against ? [a.to - a.from, span.to - span.from] : [1];
       this.about = this.traces ? "two traces" : view.against ?

@@ -33,7 +33,7 @@ export function parse(buffer) {
 }
 
 /** How high a state is drawn, of BAND. */
-function heightOf(name) {
+export function heightOf(name) {
   if (/wait|ready|preempt/.test(name))
     return 8;
   if (/block|sleep/.test(name))
@@ -58,12 +58,12 @@ function lineOf(value) {
 }
 
 /** A state's colour: [red, green, blue, alpha]. Pale ones would outshine what matters
- * on a dark page. */
+ * on a dark page, and idle ones more than blocked ones. */
 export function shade({ name, colour }) {
   const [red, green, blue, alpha] = parts(colour);
-  const dim = /^(blocked|idle)$/.test(name) &&
-    matchMedia("(prefers-color-scheme: dark)").matches;
-  return [red, green, blue, dim ? Math.round(alpha * 0.4) : alpha];
+  const dim = matchMedia("(prefers-color-scheme: dark)").matches ?
+    { blocked: 0.6, idle: 0.2 }[name] ?? 1 : 1;
+  return [red, green, blue, Math.round(alpha * dim)];
 }
 
 /** Of a name, by its number: neighbours differ, and text can be read on all. */

@@ -26,11 +26,11 @@ export class Latency {
     this.question = new Latest(server, "latency");
     this.data = null;
     this.pairs = null; // that the trace's events are
-    const field = (name, text) => element("input", { type: "text", className: "grow",
-      id: `latency-${name}`, placeholder: text, spellcheck: false, title: name });
-    this.fields = { begin: field("begin", "begins with: event == \"server:begin\""),
-      end: field("end", "ends with: event == \"server:end\""),
-      key: field("key", "same: tid") };
+    const field = (name, text, title) => element("input", { type: "text", className: "grow",
+      id: `latency-${name}`, placeholder: text, spellcheck: false, title });
+    this.fields = { begin: field("begin", "begins with", "what begins it, such as: event == \"server:begin\""),
+      end: field("end", "ends with", "what ends it, such as: event == \"server:end\""),
+      key: field("key", "same: tid", "what is the same in both, such as: tid") };
     const show = element("button", { textContent: "Show", id: "latency-show" });
     show.addEventListener("click", () => this.chosen());
     this.pair = element("select", { id: "latency-pair", title: "What the trace's events begin and end" });

@@ -11,7 +11,7 @@ const LEAST = 50; // ns; nothing is seen of less
 const FIRST = {
   from: 0, to: 1, select: null, cursor: null, row: null, filter: "", rows: "",
   sort: "busy", idle: false, tab: "events", clock: "relative", columns: "", by: "thread",
-  pinned: [], folded: [], latency: null, flame: "within", top: 0, order: [],
+  pinned: [], folded: [], latency: null, flame: "", top: 0, order: [],
   compare: null, traces: "", box: [], against: "", flameby: "", find: "", root: [],
 };
 
@@ -28,7 +28,7 @@ export class View {
     /** @type {?{begin: string, end: string, key: string}} */ this.latency = null;
     this.filter = ""; this.rows = ""; this.sort = "busy"; this.tab = "events";
     this.clock = "relative"; this.columns = ""; this.by = "thread"; this.idle = false;
-    this.flame = "within";
+    this.flame = ""; // what the flame graph is of; "": what the trace is best for
     /** @type {?{from: number, to: number}} */ this.compare = null; // with what
     this.traces = ""; // or which two: "0,1"
     this.top = 0; // the first row in sight

@@ -32,9 +32,12 @@ export class Statistics {
     });
   }
 
+  /** As it comes, most of what matters first; of threads, until one wishes otherwise, who
+   * ran longest. */
   order() {
     const [by, down] = this.view.order;
-    this.table.order(by ?? -1, down !== 0);
+    const { columns } = this.table.answer;
+    this.table.order(by ?? columns.findIndex(({ name }) => name === "running"), down !== 0);
   }
 
   load() {
@@ -49,6 +52,7 @@ export class Statistics {
     this.question.ask({ ...span, by: this.view.by, filter: filtered || "" }, (answer) => {
       this.note.textContent = note + (answer.why ? `: ${answer.why}` : "");
       this.table.take({ columns: answer.columns ?? [], rows: answer.rows ?? [] });
+      this.order();
     }, (refused) => {
       this.note.textContent = refused.message;
       this.table.take({ columns: [], rows: [] });

@@ -44,6 +44,8 @@ export function keeps(file, answer) {
 }
 
 export function shown(value, unit) {
+  if (value === null && unit === "ns")
+    return "not known";
   if (typeof value !== "number")
     return String(value ?? "");
   if (unit === "ns")
@@ -62,7 +64,10 @@ function headOf(key) {
   return key.replace(/^p(\d+)_(\d+)$/, "p$1.$2").replaceAll("_", " ");
 }
 
+/** What isn't known is less than all. */
 function compare(a, b) {
+  if (a === null || b === null)
+    return Number(b === null) - Number(a === null);
   return typeof a === "number" && typeof b === "number" ? a - b :
     String(a).localeCompare(String(b), "en", { numeric: true });
 }
@@ -110,7 +115,7 @@ export class Table {
     for (const row of rows)
       body.append(element("tr", {}, ...row.map((value, at) => element("td", {
         textContent: shown(value, columns[at]?.unit),
-        className: typeof value === "number" ? "number" : "" }))));
+        className: typeof value === "number" ? "number" : value === null ? "number faint" : "" }))));
     this.place.replaceChildren(element("table", {}, element("thead", {}, head), body));
   }
 }
