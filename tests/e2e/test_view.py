@@ -462,11 +462,14 @@ def latencies_and_tables_are_those_of_reports():
         got = server.ask("latency", begin=begin, end=end, key="cpu")
         table = server.ask("statistics", by="event")
         same = server.ask("report", name="top")
+        blame = server.ask("report", name="blame", begin=begin, end=end, key="cpu")
         check_equal(server.refused("report", name="nothing")[0], 404, "report")
         status, why = server.refused("latency", begin="a ==", end=end)
         check_equal((status, why["at"]), (400, 5), f"latency: {why}")
         user = server.refused("report", name="locks")
     check_equal(same, top, "report")
+    check_equal(blame, json.loads(run(SONDE, "report", "blame", "--json", "--begin", begin,
+                                      "--end", end, "--key", "cpu", trace).stdout), "blame")
     check_equal([row[:2] for row in table["rows"]],
                 [[line["key"], line["count"]] for line in top["top"]], "top")
     line = report["latency"][0]

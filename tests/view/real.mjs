@@ -321,6 +321,19 @@ real("what a program begins and ends can be chosen, each is in the drawing, and 
   equal((await cells()).length, 2, "the drawing stays");
 });
 
+real("why the longest took so long is told as sonde report blame does", KERNEL_USER, async (page) => {
+  const pair = ["sched_waking", "sched_switch"].map((name) => `event == "${name}"`);
+  const { notes } = JSON.parse(execFileSync(SONDE, ["report", "blame", "--json", "-q", "--begin", pair[0],
+    "--end", pair[1], "--key", "cpu", KERNEL_USER], { encoding: "utf8" }));
+  await page.click("#tab-latency");
+  await page.fill("#latency-begin", pair[0]);
+  await page.fill("#latency-end", pair[1]);
+  await page.fill("#latency-key", "cpu");
+  await page.click("#latency-show");
+  await page.click("#latency-why");
+  await until(page, (text) => document.querySelector("#said-why")?.textContent === text, notes[0]);
+});
+
 real("the waits of a selection are summed up by lock", LOCKING, async (page) => {
   await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 20_000_000 } }));
   await page.click("#tab-statistics");

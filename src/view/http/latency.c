@@ -283,15 +283,11 @@ int sonde_view_answer_latency(struct sonde_view *view,
 			      const struct sonde_view_request *request,
 			      FILE *to, struct sonde_view_error *error)
 {
-	static const char *const names[] = { "begin", "end", "key" };
-	struct sonde_filter *filters[SONDE_ARRAY_SIZE(names)] = { NULL };
+	struct sonde_view_conditions conditions;
 	struct sonde_scatter_config scatter;
-	int err = 0;
+	int err = sonde_view_conditions_init(&conditions, view, request, error);
 
-	for (size_t i = 0; !err && i < SONDE_ARRAY_SIZE(names); i++)
-		err = sonde_view_request_filter(view, request, names[i],
-						&filters[i], error);
-	if (!err && (!filters[0] || !filters[1]))
+	if (!err && (!conditions.begin || !conditions.end))
 		err = sonde_view_fail(error, -EINVAL,
 				      "begin, end: conditions of events");
 	if (!err)
@@ -299,15 +295,14 @@ int sonde_view_answer_latency(struct sonde_view *view,
 	if (!err) {
 		const struct sonde_durations_config config = {
 			.scatter = scatter.nr_columns ? &scatter : NULL,
-			.begin = filters[0],
-			.end = filters[1],
-			.key = filters[2],
+			.begin = conditions.begin,
+			.end = conditions.end,
+			.key = conditions.key,
 			.by_thread = true,
 		};
 
 		err = find_latency(view, request, &config, to, error);
 	}
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)
-		sonde_filter_free(filters[i]);
+	sonde_view_conditions_fini(&conditions);
 	return err;
 }

@@ -108,6 +108,17 @@ int sonde_view_each_note(const struct sonde_view *view,
 
 /* ---- reports.c ---- */
 
+/* What begins and ends, and what is the same in both, as a request says it; NULL where
+ * it doesn't. To be finished in any case. */
+struct sonde_view_conditions {
+	struct sonde_filter *begin, *end, *key;
+};
+int sonde_view_conditions_init(struct sonde_view_conditions *conditions,
+			       struct sonde_view *view,
+			       const struct sonde_view_request *request,
+			       struct sonde_view_error *error);
+void sonde_view_conditions_fini(const struct sonde_view_conditions *conditions);
+
 /* The report of that name, of the request's span and filter; at most `limit` lines,
  * 0 as many as it thinks. 0 or a negative errno, said why. */
 struct sonde_report;

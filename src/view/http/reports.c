@@ -59,6 +59,31 @@ int sonde_view_request_args(struct sonde_view *view,
 	return 0;
 }
 
+int sonde_view_conditions_init(struct sonde_view_conditions *conditions,
+			       struct sonde_view *view,
+			       const struct sonde_view_request *request,
+			       struct sonde_view_error *error)
+{
+	int err;
+
+	*conditions = (struct sonde_view_conditions){ NULL };
+	err = sonde_view_request_filter(view, request, "begin",
+					&conditions->begin, error);
+	if (!err)
+		err = sonde_view_request_filter(view, request, "end",
+						&conditions->end, error);
+	return err ? err :
+		     sonde_view_request_filter(view, request, "key",
+					       &conditions->key, error);
+}
+
+void sonde_view_conditions_fini(const struct sonde_view_conditions *conditions)
+{
+	sonde_filter_free(conditions->begin);
+	sonde_filter_free(conditions->end);
+	sonde_filter_free(conditions->key);
+}
+
 int sonde_view_run_report(struct sonde_view *view,
 			  const struct sonde_view_request *request,
 			  const char *name, uint64_t limit,
@@ -66,6 +91,7 @@ int sonde_view_run_report(struct sonde_view *view,
 			  struct sonde_view_error *error)
 {
 	const struct sonde_analysis *analysis = sonde_analysis_find(name);
+	struct sonde_view_conditions conditions = { NULL };
 	struct sonde_analysis_args args;
 	struct sonde_filter *filter;
 	int err;
@@ -81,7 +107,13 @@ int sonde_view_run_report(struct sonde_view *view,
 				      "numbers: open each by itself, or ask "
 				      "'sonde report %s'",
 				      name);
+	if (!err)
+		err = sonde_view_conditions_init(&conditions, view, request,
+						 error);
 	args.limit = limit;
+	args.begin = conditions.begin;
+	args.end = conditions.end;
+	args.key = conditions.key;
 	args.names = err ? NULL : sonde_names_new(view->trace);
 	if (!err && !args.names)
 		err = sonde_view_fail(error, -ENOMEM, "no memory for names");
@@ -94,6 +126,7 @@ int sonde_view_run_report(struct sonde_view *view,
 						      strerrordesc_np(-err));
 	}
 	sonde_names_free(args.names);
+	sonde_view_conditions_fini(&conditions);
 	sonde_filter_free(filter);
 	return err;
 }

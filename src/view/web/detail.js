@@ -58,6 +58,12 @@ export class Detail {
     return list;
   }
 
+  /** Words instead, of what was asked elsewhere. */
+  say(title, textContent) {
+    this.place.replaceChildren(element("h2", { textContent: title }),
+      element("p", { id: "said-why", textContent }));
+  }
+
   /** To who woke it, at the instant of the waking; to who held the lock. */
   jump() {
     const to = this.last?.waker ?? this.last?.holder;

@@ -58,11 +58,11 @@ function lineOf(value) {
 }
 
 /** A state's colour: [red, green, blue, alpha]. Pale ones would outshine what matters
- * on a dark page, and idle ones more than blocked ones. */
-export function shade({ name, colour }) {
-  const [red, green, blue, alpha] = parts(colour);
-  const dim = matchMedia("(prefers-color-scheme: dark)").matches ?
-    { blocked: 0.6, idle: 0.2 }[name] ?? 1 : 1;
+ * on a dark page, idle ones more than blocked ones, and dark red wouldn't be seen. */
+export function shade({ id, name, colour }) {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const [red, green, blue, alpha] = parts(dark && id === LOST ? "#ff8a80" : colour);
+  const dim = dark ? { blocked: 0.6, idle: 0.2 }[name] ?? 1 : 1;
   return [red, green, blue, Math.round(alpha * dim)];
 }
 

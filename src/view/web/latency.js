@@ -24,6 +24,7 @@ export class Latency {
     this.detail = detail;
     this.server = server;
     this.question = new Latest(server, "latency");
+    this.blame = new Latest(server, "report");
     this.data = null;
     this.pairs = null; // that the trace's events are
     const field = (name, text, title) => element("input", { type: "text", className: "grow",
@@ -39,6 +40,9 @@ export class Latency {
     this.canvas = element("canvas", { id: "latency-plot" });
     this.scatter = new Scatter((box) => this.drag(box));
     this.worst = element("div", { className: "wrap", id: "worst" });
+    this.whyButton = element("button", { id: "latency-why", textContent: "Why the longest?",
+      title: "what took its time, as sonde report blame says" });
+    this.whyButton.addEventListener("click", () => this.why());
     const bar = element("div", { className: "bar" }, this.pair, ...Object.values(this.fields), show,
       ...keeps(() => "latency", () => this.answer()));
     place.append(bar, this.note,
@@ -190,8 +194,17 @@ export class Latency {
     const { boxed } = this.data?.scatter ?? {};
     const head = this.boxed && boxed !== undefined ?
       [element("p", { id: "boxed", className: "faint",
-        textContent: boxed > 10 ? `the longest of ${boxed} in the box` : `${boxed} in the box` })] : [];
+        textContent: boxed > 10 ? `the longest of ${boxed} in the box` : `${boxed} in the box` })] :
+      this.data?.worst?.length ? [this.whyButton] : [];
     this.worst.replaceChildren(...head, element("table", {}, body));
+  }
+
+  /** What took the time of the longest, in words: `sonde report blame`. */
+  why() {
+    const say = (text) => this.detail.say("Why the longest", text);
+    say("reading ...");
+    this.blame.ask({ name: "blame", ...this.view.latency, ...this.over },
+      ({ notes }) => say(notes[0] ?? "Nothing is known of it."), ({ message }) => say(message));
   }
 
   bins() {
