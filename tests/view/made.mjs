@@ -162,9 +162,9 @@ made("a dark page has a dark flame graph, and the legend's colours are those dra
                         key: ["rgb(184 190 198 / 1)", 33] }, "light");
   await page.emulateMedia({ colorScheme: "dark" });
   await until(page, () => getComputedStyle(document.body).backgroundColor === "rgb(20, 23, 27)");
-  await until(page, () => document.querySelector(".key[style*='/ 0.6']"));
+  await until(page, () => document.querySelector(".key[style*='/ 0.4']"));
   equal(await look(), { back: "rgb(20, 23, 27)", text: "rgb(228, 231, 235)", frame: "rgb(17, 17, 17)",
-                        key: ["rgb(184 190 198 / 0.6)", 33] }, "dark");
+                        key: ["rgb(184 190 198 / 0.4)", 33] }, "dark");
   check(!(await page.textContent("#legend")).includes("contended"), "a trace without locks");
   mock.trace.states = [...mock.trace.states, { id: 12, name: "contended", colour: "#a8327d" }];
   ROWS.push({ id: 5000, kind: "lock", parent: 10, name: "mutex", pid: 1000, tid: null, busy: 0 });

@@ -62,7 +62,7 @@ function lineOf(value) {
 export function shade({ id, name, colour }) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const [red, green, blue, alpha] = parts(dark && id === LOST ? "#ff8a80" : colour);
-  const dim = dark ? { blocked: 0.6, idle: 0.2 }[name] ?? 1 : 1;
+  const dim = dark ? { blocked: 0.4, idle: 0.2 }[name] ?? 1 : 1;
   return [red, green, blue, Math.round(alpha * dim)];
 }
 

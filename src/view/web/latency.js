@@ -249,7 +249,7 @@ export class Latency {
     for (let power = Math.ceil(low); power <= high; power++) {
       draw.fillRect(x(10 ** power), height - 20, 1, 5);
       const text = duration(10 ** power);
-      if (x(10 ** power) < free)
+      if (x(10 ** power) < free || x(10 ** power) + 3 + draw.measureText(text).width > width)
         continue;
       draw.fillText(text, x(10 ** power) + 3, height - 6);
       free = x(10 ** power) + draw.measureText(text).width + 9;
