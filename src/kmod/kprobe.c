@@ -129,15 +129,6 @@ static __always_inline const u64 *words_of(const struct pt_regs *regs)
 	return (const u64 *)regs;
 }
 
-/* A condition is asked before anything else, so whether who runs is to be recorded
- * isn't known yet; that matters only where rejected ones are counted: of one at an
- * address, not. */
-static __always_inline void kprobe_rejected(const struct sonde_event *event)
-{
-	if (unlikely(event->counts_rejected) && sonde_event_wants(event))
-		sonde_event_filtered(event);
-}
-
 /* Its condition met memory that can't be read. */
 static noinline notrace void kprobe_faulted(const struct sonde_event *event)
 {
@@ -145,6 +136,9 @@ static noinline notrace void kprobe_faulted(const struct sonde_event *event)
 		this_cpu_inc(event->count->faults);
 }
 
+/* A condition is asked before anything else, so whether who runs is to be recorded
+ * isn't known yet; that matters only where rejected ones are counted: of one at an
+ * address, not. */
 static notrace bool kprobe_rejects(const struct sonde_event *event,
 				   const u64 *words)
 {
@@ -155,7 +149,9 @@ static notrace bool kprobe_rejects(const struct sonde_event *event,
 	if (!event->items) {
 		if (!sonde_filter_rejects(event->filter, words))
 			return false;
-		kprobe_rejected(event);
+		if (unlikely(event->counts_rejected) &&
+		    sonde_event_wants(event))
+			sonde_event_filtered(event);
 		return true;
 	}
 	verdict = sonde_filter_verdict(event->filter, words);
@@ -223,8 +219,8 @@ static noinline notrace void record_kprobe(const struct sonde_point *point,
 	}
 }
 
-/* The usual case is one event, whose condition is machine code and false. The kernel
- * calls this with preemption off. */
+/* The usual case is one event, whose condition is machine code and false, which
+ * nobody counts. The kernel calls this with preemption off. */
 static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
 {
 	const struct sonde_point *point =
@@ -240,10 +236,8 @@ static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
 	if (likely(only)) {
 		early = sonde_filter_early(only->filter);
 		verdict = early->run(words_of(regs), early->code);
-		if (!verdict) {
-			kprobe_rejected(only);
+		if (!verdict)
 			return 0;
-		}
 		if (unlikely(verdict == SONDE_SEEN_FAULT)) {
 			kprobe_faulted(only);
 			return 0;

@@ -616,6 +616,7 @@ static void set_only(struct sonde_point *point, const struct sonde_event *event)
 {
 	bool is_native =
 		event && point->type == SONDE_KMOD_KPROBE && event->filter &&
+		!event->counts_rejected &&
 		sonde_filter_early(event->filter)->how == SONDE_FILTER_NATIVE;
 	bool is_asked = point->is_quick || point->is_early || is_native;
 

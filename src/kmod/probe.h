@@ -56,7 +56,8 @@ struct sonde_point {
 	u8 quick_index;
 	u8 is_early; /* likewise, which are machine code or rows */
 	/* If there is one event: it; RCU. Of a tracepoint that is quick or early; of a
-	 * kprobe, if its filter is machine code (SONDE_FILTER_NATIVE). */
+	 * kprobe, if its filter is machine code (SONDE_FILTER_NATIVE), and what that
+	 * rejects isn't counted. */
 	const struct sonde_event *only;
 	u8 tasks[2]; /* which arguments are the tasks it happens to */
 	void *own; /* the attached tracepoint, kprobe, ...; freed with it if it
