@@ -498,10 +498,10 @@ made("the worst of a latency is a click away", async (page) => {
   await page.click("#tab-latency");
   await page.fill("#latency-begin", "x");
   await page.click("#latency-show");
-  await page.click("#worst button");
+  await page.click("#worst td button");
   await until(page, (row) => window.sonde.view.row === row, WAIT.row);
   equal((await view(page)).select, { from: WAIT.from, to: WAIT.to }, "selected");
-  equal(await page.evaluate(() => document.querySelectorAll("#worst button").length), 1, "the list stays");
+  equal(await page.evaluate(() => document.querySelectorAll("#worst td button").length), 1, "the list stays");
 });
 
 made("what the events begin and end is chosen from a list", async (page) => {
