@@ -270,7 +270,7 @@ class Machine:
         else:
             self.balance()
         for cpu in self.told:
-            self.series.set(f"run queue of CPU {cpu}", time,
+            self.series.set(f"CPU {cpu} run queue", time,
                             len(self.queues[cpu] & self.seen))
 
     def run(self, instants):

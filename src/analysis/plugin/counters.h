@@ -6,7 +6,7 @@
  *	frequency of CPU n	MHz	power:cpu_frequency
  *	memory of PID: what	bytes	kmem:rss_stat
  *	queue of DEVICE		requests from block_rq_issue to block_rq_complete
- *	run queue of CPU n	threads	sched_switch, _wakeup, _wakeup_new, _migrate_task
+ *	CPU n run queue		threads	sched_switch, _wakeup, _wakeup_new, _migrate_task
  *	heap of PID		bytes	the events of --malloc
  *	lost events		per second, as packets count what was discarded
  *

@@ -78,7 +78,7 @@ static int take_runqueue(struct sonde_plugin_run *run, uint32_t cpu,
 {
 	char name[48];
 
-	(void)snprintf(name, sizeof(name), "run queue of CPU %" PRIu32, cpu);
+	(void)snprintf(name, sizeof(name), "CPU %" PRIu32 " run queue", cpu);
 	*ret_counter = sonde_plugin_counter_number(run, name, "threads");
 	return *ret_counter < 0 && *ret_counter != -E2BIG ? *ret_counter : 0;
 }
