@@ -4,8 +4,9 @@
  * as no kernel writes it.
  *
  * Input: a byte for the packet's size, a byte for the times' conversion, whether
- * files are named, and whether event 3 is a mark; the rest is the sub-buffer, which lies in memory of
- * its own size but for the slack. Event 1 tells of an open, event 2 of a close,
+ * files are named, whether event 3 is a mark, and whether events have call stacks, which
+ * are 4 and 5; the rest is the sub-buffer, which lies in memory of its own size but for
+ * the slack. Event 1 tells of an open, event 2 of a close,
  * of files that no process has.
  *
  * Records lie inside it and after one another; what comes out are packets that
@@ -13,6 +14,7 @@
  * counted.
  */
 #include "fuzz.h"
+#include "source/sample/code.h"
 #include "source/tracefs/convert.h"
 #include "types/desc.h"
 
@@ -65,6 +67,17 @@ static struct sonde_tracefs_marks marks = { .wanted = &wanted,
 					    .text_at = 16,
 					    .first = MARKS };
 
+static struct sonde_tracefs_stacks stacks = {
+	.depth = 16,
+	.kernel_id = 4,
+	.nr_at = 8,
+	.kernel_at = 16,
+	.user_id = 5,
+	.tgid_at = 8,
+	.user_at = 16,
+	.nr_user = 8,
+};
+
 static void walk(const uint8_t *bytes, size_t size)
 {
 	const uint8_t *last = bytes + layout.data_offset;
@@ -104,7 +117,8 @@ static const uint8_t *pass_mark(uint32_t kind, const uint8_t *at,
 }
 
 /* Returns the number of records. */
-static uint64_t check_packet(const struct sonde_convert_out *out)
+static uint64_t check_packet(const struct sonde_convert_out *out,
+			     bool has_stacks)
 {
 	const uint8_t *at = out->start;
 	uint64_t last = out->ts_begin;
@@ -128,7 +142,7 @@ static uint64_t check_packet(const struct sonde_convert_out *out)
 		}
 		FUZZ_CHECK(ts >= last);
 		last = ts;
-		at += 4;
+		at += 4 + (has_stacks ? SONDE_TRACEFS_STACK_HEAD : 0);
 		if (id == 1) {
 			at += 4;
 		} else if (id >= MARKS) {
@@ -164,10 +178,14 @@ static void convert_all(const struct sonde_convert *convert,
 		rc = 1;
 	while (rc > 0) {
 		rc = sonde_convert(convert, &page, &out);
+		FUZZ_CHECK(sonde_convert_out_used(&out) <=
+			   (size_t)(out.packer.at - out.start));
+		sonde_convert_out_settle(convert, &out);
+		FUZZ_CHECK(!sonde_tracefs_stacks_first(&out.waitings));
 		FUZZ_CHECK(rc <= 0 || sonde_convert_out_used(&out) > 0);
 		FUZZ_CHECK(!sonde_convert_out_used(&out) ||
 			   out.ts_begin >= end);
-		nr += check_packet(&out);
+		nr += check_packet(&out, convert->stacks);
 		end = out.ts_last;
 		sonde_convert_out_reset(&out);
 	}
@@ -188,6 +206,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	uint8_t how = fuzz_u8(&in);
 	uint8_t *page;
 
+	if (!stacks.store) {
+		stacks.store = sonde_callstacks_store_new();
+		stacks.code = sonde_perf_code_new();
+		FUZZ_CHECK(stacks.store && stacks.code);
+	}
+	convert.stacks = how & 8 ? &stacks : NULL;
+	if (convert.stacks)
+		room += 2 * SONDE_TRACEFS_STACK_HEAD;
 	if (opened.proc < 0)
 		FUZZ_CHECK(!sonde_open_files_init(&opened, "/"));
 	sonde_open_files_refresh(&opened);
