@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,13 +75,20 @@ static void open_browser(const char *url)
 					     &pid);
 }
 
+/* So much of what a frame took is kept for the next one, by each thread's heap: else
+ * the kernel hands out each of its pages anew. */
+#define KEPT_BYTES (4 << 20)
+
 static int serve_pages(const struct sonde_view_config *config, bool browser,
 		       const sigset_t *ends)
 {
 	struct sonde_view_server *server;
 	int got;
-	int err = sonde_view_server_start(config, &server);
+	int err;
 
+	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	err = sonde_view_server_start(config, &server);
 	if (err == -EADDRINUSE) {
 		sonde_complain("view: port %u is in use; without --port a free "
 			       "one is taken",
