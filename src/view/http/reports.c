@@ -66,7 +66,7 @@ int sonde_view_conditions_init(struct sonde_view_conditions *conditions,
 {
 	int err;
 
-	*conditions = (struct sonde_view_conditions){ NULL };
+	*conditions = (struct sonde_view_conditions){ .begin = NULL };
 	err = sonde_view_request_filter(view, request, "begin",
 					&conditions->begin, error);
 	if (!err)
@@ -91,7 +91,7 @@ int sonde_view_run_report(struct sonde_view *view,
 			  struct sonde_view_error *error)
 {
 	const struct sonde_analysis *analysis = sonde_analysis_find(name);
-	struct sonde_view_conditions conditions = { NULL };
+	struct sonde_view_conditions conditions = { .begin = NULL };
 	struct sonde_analysis_args args;
 	struct sonde_filter *filter;
 	int err;
