@@ -38,9 +38,8 @@
  * judged by the probe itself (capture.h): whether those bytes are in it. They are
  * shifted to the left end of a word first, so it doesn't matter what the rest of the
  * word holds; and signed numbers begin with the least one. All others become machine
- * code (native.c) if they call for no text, and the kernel can make it; else the
- * evaluator has them. Code that asks for the thread or the CPU is told where they are, so
- * it isn't what a probe runs first of all. A described event's one argument is a
+ * code (native.c) if they call for no text and ask for no thread or CPU, and the kernel
+ * can make it; else the evaluator has them. A described event's one argument is a
  * call, so it has no words; and a typed probe says some things otherwise than the
  * captures, so its payload is judged.
  *
@@ -77,8 +76,7 @@ struct sonde_filter {
 	u32 most_bytes; /* of a text that it may see */
 	u32 nr_caps;
 	bool is_described; /* caps are of the payload only, not of arguments */
-	bool is_typed; /* they say the same as the payload, but not always */
-	bool asks_whence;
+	bool is_typed;  /* they say the same as the payload, but not always */
 	bool is_seeing; /* of a kprobe at an address: registers and memory */
 	u64 steps;
 	const struct sonde_kmod_cap *caps; /* the event's */
@@ -208,25 +206,6 @@ static notrace int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret)
 	return 0;
 }
 
-static __always_inline void find_whence(struct whence *to)
-{
-	to->tid = (u32)current->pid;
-	to->cpu = (u32)raw_smp_processor_id();
-}
-
-/* There is machine code. */
-static notrace u32 run_native(const struct sonde_filter *filter,
-			      const void *from)
-{
-	sonde_native_run run = sonde_native_function(filter->native);
-	struct whence whence;
-
-	if (!filter->asks_whence)
-		return run(from, sonde_native_code(filter->native));
-	find_whence(&whence);
-	return run(from, (const void *)&whence);
-}
-
 notrace bool sonde_filter_passes(const struct sonde_filter *filter,
 				 const unsigned char *payload, u32 bytes)
 {
@@ -237,8 +216,10 @@ notrace bool sonde_filter_passes(const struct sonde_filter *filter,
 	if (bytes < filter->needed)
 		return false;
 	if (filter->native)
-		return run_native(filter, payload);
-	find_whence(&whence);
+		return sonde_native_function(filter->native)(
+			payload, sonde_native_code(filter->native));
+	whence.tid = (u32)current->pid;
+	whence.cpu = (u32)raw_smp_processor_id();
 	env.bases[0] = payload;
 	env.bases[1] = (const uint8_t *)&whence;
 	env.call = fetch;
@@ -252,13 +233,12 @@ notrace u32 sonde_filter_verdict(const struct sonde_filter *filter,
 	struct whence whence;
 	struct sonde_expr_env env;
 
-	if (likely(filter->early.run))
+	if (likely(filter->native))
 		return filter->early.run(words, filter->early.code);
-	if (filter->native)
-		return run_native(filter, words);
 	if (filter->is_seeing)
 		return sonde_seeing_verdict(filter->program, words);
-	find_whence(&whence);
+	whence.tid = (u32)current->pid;
+	whence.cpu = (u32)raw_smp_processor_id();
 	env.bases[1] = (const uint8_t *)&whence;
 	env.bases[WORDS] = (const uint8_t *)words;
 	return sonde_program_test(filter->program, &env);
@@ -271,7 +251,6 @@ static int check_memory(struct sonde_filter *filter,
 {
 	u64 end = (u64)op->offset + sonde_expr_op_infos[op->code].bytes;
 
-	filter->asks_whence |= op->base == 1;
 	if (op->base == 1)
 		return end <= sizeof(struct whence) ? 0 : -EINVAL;
 	if (end > filter->fixed)
@@ -767,22 +746,13 @@ static bool be_range(struct sonde_filter *filter)
 	return true;
 }
 
-static struct bpf_prog *make_code(const struct sonde_filter *filter,
-				  const struct sonde_program_state *states,
-				  u32 base, u32 bytes)
-{
-	return sonde_native_make(filter->program, states, base, bytes,
-				 filter->asks_whence ? sizeof(struct whence) :
-						       0);
-}
-
-/* Machine code that reads so many bytes of words, if there is any; false: none that
- * a probe may run by itself. */
+/* Machine code that reads so many bytes of words, if there is any. */
 static bool be_native(struct sonde_filter *filter,
 		      const struct sonde_program_state *states, u32 bytes)
 {
-	filter->native = make_code(filter, states, WORDS, bytes);
-	if (!filter->native || filter->asks_whence)
+	filter->native =
+		sonde_native_make(filter->program, states, WORDS, bytes);
+	if (!filter->native)
 		return false;
 	filter->early.run = sonde_native_function(filter->native);
 	filter->early.code = sonde_native_code(filter->native);
@@ -831,7 +801,8 @@ static void find_how(struct sonde_filter *filter,
 		(void)be_native(filter, states, /* else it is evaluated */
 				filter->early.row.nr * (u32)sizeof(u64));
 	} else {
-		filter->native = make_code(filter, states, 0, filter->needed);
+		filter->native = sonde_native_make(filter->program, states, 0,
+						   filter->needed);
 	}
 	find_sees(filter);
 }

@@ -10,8 +10,7 @@
  * device may ask for that. The kernel exports what its own modules need to have such
  * code made, for tests (bpf_prog_alloc, bpf_prog_select_runtime, bpf_prog_free).
  *
- * Invariants: the code reads `bytes` bytes from its first argument, and so many from its
- * second as were said, calls nothing but
+ * Invariants: the code reads `bytes` bytes from its first argument, calls nothing but
  * what seeing.c has for it, jumps forward only. What isn't machine code in the end is thrown away: the
  * kernel's interpreter for eBPF is no faster than the evaluator, and may be left out
  * of a kernel.
@@ -121,19 +120,14 @@ struct bpf_prog *sonde_native_make_by(const struct sonde_program *program,
 
 struct bpf_prog *sonde_native_make(const struct sonde_program *program,
 				   const struct sonde_program_state *states,
-				   u32 base, u32 bytes, u32 second_bytes)
+				   u32 base, u32 bytes)
 {
-	struct sonde_ebpf_frame frame = { .first = second_bytes ? BPF_REG_3 :
-								  BPF_REG_2,
+	struct sonde_ebpf_frame frame = { .first = BPF_REG_2,
 					  .last = BPF_REG_9 };
 	const struct sonde_native_form form = { .frame = &frame };
 
 	if (bytes > U16_MAX)
 		return NULL;
-	if (second_bytes) {
-		frame.bases[SONDE_NATIVE_SECOND].reg = BPF_REG_2;
-		frame.bases[SONDE_NATIVE_SECOND].bytes = (u16)second_bytes;
-	}
 	frame.bases[base].reg = BPF_REG_1; /* the argument */
 	frame.bases[base].bytes = (u16)bytes;
 	return sonde_native_make_by(program, states, &form);

@@ -19,19 +19,14 @@ struct sonde_program_state;
 typedef unsigned int (*sonde_native_run)(const void *from,
 					 const struct bpf_insn *code);
 
-/* A base that is not where the first argument points, but the second, if it has any
- * bytes: who runs the program says where it is, in place of the code. */
-#define SONDE_NATIVE_SECOND 1u
-
 /*
- * A verified program that reads `bytes` bytes of base `base`, and of no other but the
- * second.
+ * A verified program that reads `bytes` bytes of base `base`, and no other base.
  * NULL: this kernel makes no code, or none of this; then it is for the evaluator.
  * `states` is what sonde_program_verify() left. May sleep.
  */
 struct bpf_prog *sonde_native_make(const struct sonde_program *program,
 				   const struct sonde_program_state *states,
-				   u32 base, u32 bytes, u32 second_bytes);
+				   u32 base, u32 bytes);
 
 #define SONDE_NATIVE_AROUND \
 	8u /* instructions of `begin` and of `end`, at most */

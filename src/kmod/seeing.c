@@ -195,7 +195,7 @@ struct bpf_prog *sonde_seeing_native(const struct sonde_program *program,
 	/* Conditions on registers alone need none of that, and cost less so. */
 	if (!keeps_value && !needs_calls(program))
 		return sonde_native_make(program, states, SONDE_SEEING_WORDS,
-					 sizeof(struct pt_regs), 0);
+					 sizeof(struct pt_regs));
 	return sonde_native_make_by(program, states, &form);
 }
 

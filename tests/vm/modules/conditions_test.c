@@ -353,55 +353,6 @@ static void so_it_is_where_there_is_one_event_only(void)
 	REQUIRE(!has_native || counts.judged == places[0].judged);
 }
 
-static uint64_t hits_if(uint8_t base, uint32_t offset, uint64_t number)
-{
-	const struct sonde_expr_op ops[] = {
-		{ .code = SONDE_EXPR_OP_IF_MEM32_IS,
-		  .base = base,
-		  .offset = offset,
-		  .number = number,
-		  .target = 2,
-		  .sense = 1 },
-		{ .code = SONDE_EXPR_OP_END_FALSE },
-		{ .code = SONDE_EXPR_OP_END_TRUE },
-	};
-	struct sonde_kmod_event_counts counts;
-	struct client client;
-	union made made;
-	int fd;
-
-	made_begin(&made, &alphabet, 3);
-	made.program.bases = 3;
-	memcpy(made.program.ops, ops, sizeof(ops));
-	begin(&client, true);
-	fd = add(&client, &places[0], &made);
-	if (fd < 0)
-		die("EVENT");
-	make_call(&places[0], 1, 2);
-	counts = counts_of(fd);
-	(void)close(fd);
-	client_close(&client);
-	return has_native && counts.judged != places[0].judged ?
-		       UINT64_MAX :
-		       counts.recorded;
-}
-
-/* What a condition asks of the thread and the CPU is machine code, too. */
-static void who_runs_and_where_is_machine_code(void)
-{
-	unsigned int cpu, node;
-	uint64_t tid = (uint64_t)syscall(SYS_gettid);
-	uint64_t here, elsewhere;
-
-	CLAIM(hits_if(1, 0, tid) == 1);
-	CLAIM(hits_if(1, 0, tid + 1) == 0);
-	bind_to(0);
-	(void)syscall(SYS_getcpu, &cpu, &node, NULL); /* never fails */
-	here = hits_if(1, 4, cpu);
-	elsewhere = hits_if(1, 4, cpu + 1);
-	CLAIM(here == 1 && elsewhere == 0);
-}
-
 static void who_is_out_of_scope_is_not_counted(void)
 {
 	struct sonde_kmod_session session = { .size = sizeof(session),
@@ -476,7 +427,6 @@ static void without_machine_code_conditions_are_evaluated(void)
 static const struct test tests[] = {
 	TEST(each_condition_is_what_the_evaluator_says),
 	TEST(so_it_is_where_there_is_one_event_only),
-	TEST(who_runs_and_where_is_machine_code),
 	TEST(who_is_out_of_scope_is_not_counted),
 	TEST(without_machine_code_conditions_are_evaluated),
 };

@@ -320,45 +320,27 @@ static void write_paper(union paper *paper, bool is_contrary)
 		paper->program.ops[7].sense = 0;
 }
 
-/* It is no thread's number. */
-static void write_thread(union paper *paper)
-{
-	static const struct sonde_expr_op ops[] = {
-		{ .code = SONDE_EXPR_OP_IF_MEM32_IS,
-		  .base = 1,
-		  .number = UINT32_MAX,
-		  .target = 2,
-		  .sense = 1 },
-		{ .code = SONDE_EXPR_OP_END_FALSE },
-		{ .code = SONDE_EXPR_OP_END_TRUE },
-	};
-
-	memset(paper, 0, sizeof(*paper));
-	paper->program = (struct sonde_program){ .nr_ops = 3,
-						 .bases = 2,
-						 .type = SONDE_EXPR_INT };
-	memcpy(paper->program.ops, ops, sizeof(ops));
-}
-
 /* Above what the kernel takes for a kprobe that does nothing. */
-static void kprobe(uint64_t bare, const union paper *filter, const char *name)
+static void kprobe(uint64_t bare, bool passes, const char *name)
 {
 	static const struct sonde_kmod_cap caps[] = {
 		{ .kind = SONDE_KMOD_VALUE, .bytes = 8 },
 		{ .kind = SONDE_KMOD_VALUE, .index = 1, .bytes = 8 },
 	};
+	union paper filter;
 	struct sonde_kmod_event event = {
 		.size = sizeof(event),
 		.type = SONDE_KMOD_KPROBE,
 		.id = TICK_ID,
 		.nr_caps = 2,
 		.caps = (uintptr_t)caps,
-		.filter = (uintptr_t)filter,
-		.filter_bytes = sizeof(*filter),
+		.filter = (uintptr_t)&filter,
+		.filter_bytes = sizeof(filter),
 		.name = "sonde_test_function",
 	};
 	struct client client;
 
+	write_paper(&filter, passes);
 	begin(&client);
 	(void)client_event(&client, &event);
 	client_start(&client);
@@ -510,18 +492,13 @@ static void kprobes(void)
 {
 	uint64_t unprobed;
 	uint64_t bare;
-	union paper filter;
 
 	(void)function_calls(0); /* warm */
 	unprobed = function_calls(0);
 	bare = function_calls(SONDE_TEST_BARE);
 	say("kprobe_bare", bare, unprobed, EVENTS);
-	write_paper(&filter, false);
-	kprobe(bare, &filter, "kprobe_rejects");
-	write_paper(&filter, true);
-	kprobe(bare, &filter, "kprobe_records");
-	write_thread(&filter);
-	kprobe(bare, &filter, "kprobe_thread_rejects");
+	kprobe(bare, false, "kprobe_rejects");
+	kprobe(bare, true, "kprobe_records");
 	probes(bare);
 }
 
