@@ -83,22 +83,46 @@ static void name_of(const struct sonde_peer *who, pid_t pid,
 		(void)snprintf(name, SONDE_COMM_SIZE, "a process");
 }
 
-/* Tells the peer how it went: `program` is its image, if there is one. */
+/* Whether a process that has given up waiting finds its rings all the same, as
+ * one that ran already does. */
+static bool joins_late(pid_t pid, const struct sonde_recorder_program *program)
+{
+	const struct sonde_peer process = { .pid = pid,
+					    .pidfd = program->pidfd };
+	struct sonde_arena_view view;
+	bool joins = !sonde_peer_has_ended(&process) &&
+		     !sonde_arena_source_reopen(program->source, &view);
+
+	if (joins) {
+		joins = !sonde_find_can_reach(&view, pid);
+		sonde_arena_close(&view);
+	}
+	return joins;
+}
+
+/* Tells the peer how it went: `program` is the image of process `pid`, if there is
+ * one. */
 static int answer(struct sonde_recorder *r,
-		  const struct sonde_recorder_peer *peer, int error,
-		  struct sonde_recorder_program *program)
+		  const struct sonde_recorder_peer *peer, int error, pid_t pid,
+		  const char *name, struct sonde_recorder_program *program)
 {
 	int rc = sonde_rendezvous_answer(peer->fd, error);
 
 	if (error)
 		return error;
-	if (!rc) {
-		r->summary.nr_processes++;
-		return 0;
+	if (rc && (r->filters || !joins_late(pid, program))) {
+		/* It has ended, or none of its events will ever be recorded. */
+		sonde_recorder_end_program(r, program);
+		return -EPIPE;
 	}
-	/* It has given up, or ended: nothing of it will ever be recorded. */
-	sonde_recorder_end_program(r, program);
-	return -EPIPE;
+	if (rc)
+		sonde_summary_note(&r->summary,
+				   "%s (pid %d) did not wait for the recorder: "
+				   "what it did before that came is not "
+				   "recorded",
+				   name, (int)pid);
+	r->summary.nr_processes++;
+	return 0;
 }
 
 static int find_filters(struct sonde_recorder *r,
@@ -227,7 +251,7 @@ void sonde_recorder_hear_peer(struct sonde_recorder *r,
 	}
 	if (!rc)
 		sonde_mappings_glance(r->state.mappings, program->source);
-	rc = answer(r, peer, rc, program);
+	rc = answer(r, peer, rc, pid, name, program);
 	sonde_recorder_drop_peer(r, peer);
 	if (rc && rc != -ECONNRESET)
 		refuse(r, pid, name, rc);

@@ -122,6 +122,19 @@ def role_stop(program):
     subprocess.run([program], check=True)
 
 
+def role_late(program):
+    """A program goes on while the recorder is stopped, until its events are
+    wanted."""
+    recorder = recorder_of(os.getppid())
+    os.kill(recorder, signal.SIGSTOP)
+    until(lambda: read_stat(recorder)[1] == "T")
+    late = subprocess.Popen([program], stdout=subprocess.PIPE, env={
+        **os.environ, "SONDE_WAIT_MS": "100"})
+    check_equal(late.stdout.readline(), b"0\n", "whether they are wanted")
+    os.kill(recorder, signal.SIGCONT)
+    check_equal(late.wait(), 0, "its status")
+
+
 def role_flood(program, nr_programs):
     """Connections without end while programs start."""
     floods = []
@@ -303,6 +316,25 @@ def a_stopped_recorder_holds_no_program_up_and_that_is_told():
     check_equal(done.trace().count("robust:event"), 100, "events")
     check("the recorder is stopped" in done.err, done.err)
     check("runs again" in done.err, done.err)
+
+
+@test
+def a_program_that_did_not_wait_is_recorded_once_the_recorder_comes():
+    late = emitter("""
+        printf("%d\\n", sonde_event_enabled(robust, event));
+        fflush(stdout);
+        emit(100);
+        while (!sonde_event_enabled(robust, event))
+                ;
+        emit(100);""")
+    done = record(*role("late", late), options=["--json"])
+    check_equal(done.status, 0, done.err)
+    told = summary(done)
+    check_equal(told["processes"], 1, "processes")
+    check_equal(told["processes_refused"], 0, "refused")
+    check("did not wait for the recorder: what it did before" in
+          told["notes"][0], told["notes"])
+    check(done.trace().count("robust:event") >= 100, "events")
 
 
 # ---- where the socket is ----
