@@ -182,6 +182,10 @@ static uint32_t emit_index(uint32_t state)
 	return state & (SONDE_EVENTS_MAX - 1);
 }
 
+/* Behind a last call that is given this function's frame: it is no jump, which would
+ * take the frame away. */
+#define KEEP_FRAME() __asm__ volatile("")
+
 /* Payloads with a stack that the fast path takes; it reads 32 bytes at once. */
 #define STACKED_BYTES 60u
 #define READ_AT_ONCE  32u
@@ -380,11 +384,12 @@ __attribute__((noinline)) static void emit_block_to_first(uint32_t state,
 
 void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
 {
-	if (sonde_state_slots(state))
+	if (sonde_state_slots(state)) {
 		record_several(state, data, inc);
-	else
-		emit_block_to_first(state, data, inc,
-				    __builtin_frame_address(0));
+		return;
+	}
+	emit_block_to_first(state, data, inc, __builtin_frame_address(0));
+	KEEP_FRAME();
 }
 
 __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
@@ -415,11 +420,12 @@ __attribute__((noinline)) static void emit_word_to_first(uint32_t state,
 
 void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
 {
-	if (sonde_state_slots(state))
+	if (sonde_state_slots(state)) {
 		record_several_word(state, value, inc);
-	else
-		emit_word_to_first(state, value, inc,
-				   __builtin_frame_address(0));
+		return;
+	}
+	emit_word_to_first(state, value, inc, __builtin_frame_address(0));
+	KEEP_FRAME();
 }
 
 SONDE_HIDDEN void sonde_emit_string_slow(uint32_t state, uint64_t value,
