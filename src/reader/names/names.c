@@ -77,7 +77,8 @@ struct sonde_names {
 	struct look {
 		uint64_t image;
 		int64_t since_ns, seen_ns;
-	} look; /* whose mappings come next in the stream */
+		uint64_t nr; /* of a sonde:looked: so many come */
+	} look;              /* whose mappings come next in the stream */
 	size_t nr, capacity;
 	struct mapping *mappings; /* by image and time */
 	size_t nr_begins, begins_capacity;
@@ -337,8 +338,10 @@ static int take_process_mapping(struct sonde_names *names,
 		.since_ns = dumped ? SONDE_TIME_MIN : event->time_ns,
 		.seen_ns = event->time_ns,
 	};
-	const bool looked = !dumped && has_class(event->stream, is_looked);
+	const bool looked =
+		!dumped && names->look.nr && names->look.image == look.image;
 
+	names->look.nr -= looked;
 	return code_take_mapping(names, event, looked ? &names->look : &look);
 }
 
@@ -355,9 +358,13 @@ static int take_begin(struct sonde_names *names,
 	};
 
 	if (is_looked(event->cls)) {
-		begin.is_unread = !sonde_names_event_number(event, "nr");
-		names->look = (struct look){ begin.image, begin.time_ns,
-					     begin.time_ns };
+		names->look = (struct look){
+			.image = begin.image,
+			.since_ns = begin.time_ns,
+			.seen_ns = begin.time_ns,
+			.nr = sonde_names_event_number(event, "nr"),
+		};
+		begin.is_unread = !names->look.nr;
 	}
 	if (SONDE_GROW(names->begins, names->nr_begins, names->begins_capacity))
 		return -ENOMEM;
