@@ -390,6 +390,7 @@ static int open_stacks(const struct sonde_source_config *config,
 		       struct sonde_source_error *error)
 {
 	struct sonde_source_error lack = { "" };
+	int tried;
 	int rc;
 
 	if (choice == SONDE_SOURCE_TRACEFS)
@@ -398,7 +399,12 @@ static int open_stacks(const struct sonde_source_config *config,
 	if (!is_lack(rc) || choice == SONDE_SOURCE_BPF)
 		return rc;
 	lack = *error;
-	return open_stacks_by_tracefs(config, lack.text, set, error);
+	tried = open_stacks_by_tracefs(config, lack.text, set, error);
+	if (tried != -ENODATA)
+		return tried;
+	/* It has no such event, which is no reason against BPF's. */
+	*error = lack;
+	return rc;
 }
 
 static int open_with_stacks(const struct sonde_source_config *config,
