@@ -241,10 +241,9 @@ static void fire(struct sonde_recorder *r, uint32_t i,
 	struct sonde_recorder_fate *fate = &r->triggers->fates[i];
 
 	fate->happened += fired->nr;
-	/* Before it has a name, nobody can know of it. */
-	if (!r->named || r->finishing || r->is_ending)
-		return;
-	if (is_held_back(r, fate)) {
+	/* Before it has a name, nobody can know of it; when it ends, nothing is done. */
+	if (!r->named || r->finishing || r->is_ending ||
+	    is_held_back(r, fate)) {
 		fate->held_back += fired->nr;
 		return;
 	}
@@ -669,7 +668,7 @@ static void note_fate(struct sonde_recorder *r,
 		(void)snprintf(
 			more, sizeof(more),
 			"; %llu held back: once a second and %u times is "
-			"the most",
+			"the most, and nothing at the end",
 			(unsigned long long)fate->held_back, TIMES_MAX);
 	sonde_summary_note(
 		&r->summary, "%.60s happened %llu time%s: %s done %llu%s",
