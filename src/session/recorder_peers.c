@@ -83,16 +83,22 @@ static void name_of(const struct sonde_peer *who, pid_t pid,
 		(void)snprintf(name, SONDE_COMM_SIZE, "a process");
 }
 
-/* Whether a process that has given up waiting finds its rings all the same, as
- * one that ran already does. */
+/* Whether a process that has given up waiting has found its rings, or will, as one
+ * that ran already does. */
 static bool joins_late(pid_t pid, const struct sonde_recorder_program *program)
 {
 	const struct sonde_peer process = { .pid = pid,
 					    .pidfd = program->pidfd };
+	struct sonde_consumer_counts counts = { 0 };
 	struct sonde_arena_view view;
-	bool joins = !sonde_peer_has_ended(&process) &&
-		     !sonde_arena_source_reopen(program->source, &view);
+	bool joins;
 
+	if (program->consumer)
+		sonde_consumer_survey(program->consumer, &counts);
+	if (counts.held || counts.recorded || counts.discarded)
+		return true;
+	joins = !sonde_peer_has_ended(&process) &&
+		!sonde_arena_source_reopen(program->source, &view);
 	if (joins) {
 		joins = !sonde_find_can_reach(&view, pid);
 		sonde_arena_close(&view);
