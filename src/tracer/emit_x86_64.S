@@ -59,25 +59,13 @@
 	finish \name, sonde_emit_block_slow
 	.endm
 
-	/* More than 32 bytes: 32 at a time, the last 32 may overlap. All of it
-	 * stands before the last store: what is outside the sequence is not
-	 * restarted. */
+	/* More than 32 bytes. All of it stands before the last store: what is outside the
+	 * sequence is not restarted. */
 	.macro long_block name, header
 	plan \name, \header
 	xorl %eax, %eax
 	subq $36, %rcx
-8:	movdqu (%rsi, %rax), %xmm0
-	movdqu 16(%rsi, %rax), %xmm1
-	movdqu %xmm0, \header(%r11, %rax)
-	movdqu %xmm1, \header+16(%r11, %rax)
-	testpoint \name\()_copying
-	addq $32, %rax
-	cmpq %rcx, %rax
-	jb 8b
-	movdqu (%rsi, %rcx), %xmm0
-	movdqu 16(%rsi, %rcx), %xmm1
-	movdqu %xmm0, \header(%r11, %rcx)
-	movdqu %xmm1, \header+16(%r11, %rcx)
+	copy_long \name, %rsi, %r11, %rcx, \header
 	finish \name, sonde_emit_block_slow
 	.endm
 

@@ -14,6 +14,7 @@
  * ring: 128 bytes { w, key, end }
  */
 #include "base/testpoint.inc"
+#include "ring/fast_x86_64.inc"
 
 	.text
 	.globl sonde_several_commit
@@ -52,20 +53,12 @@ sonde_several_commit:
 7:	xorl %eax, %eax
 	subq $32, %r10
 	jbe 9f
-	/* More than 32 bytes: 32 at a time, the last 32 may overlap. */
-8:	movdqu (%r8, %rax), %xmm0
-	movdqu 16(%r8, %rax), %xmm1
-	movdqu %xmm0, (%rsi, %rax)
-	movdqu %xmm1, 16(%rsi, %rax)
-	testpoint several_copying
-	addq $32, %rax
-	cmpq %r10, %rax
-	jb 8b
-	movq %r10, %rax
-9:	movdqu (%r8, %rax), %xmm0
-	movdqu 16(%r8, %rax), %xmm1
-	movdqu %xmm0, (%rsi, %rax)
-	movdqu %xmm1, 16(%rsi, %rax)
+	copy_long several, %r8, %rsi, %r10
+	jmp 6f
+9:	movdqu (%r8), %xmm0
+	movdqu 16(%r8), %xmm1
+	movdqu %xmm0, (%rsi)
+	movdqu %xmm1, 16(%rsi)
 6:	testpoint several_copied
 	movq %rdx, (%rdi)
 2:	testpoint several_done
