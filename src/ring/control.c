@@ -107,8 +107,8 @@ static uint32_t derive(const struct sonde_arena_control *control,
 		       uint32_t index)
 {
 	uint32_t nr_active = 0;
-	uint32_t nr_named = 0;
 	uint32_t named = 0;
+	bool all_named = true;
 	uint32_t fast = 0;
 
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
@@ -125,16 +125,16 @@ static uint32_t derive(const struct sonde_arena_control *control,
 			continue;
 		nr_active++;
 		bit = slot_bit(control, i, index, id);
-		nr_named += bit != 0;
+		all_named &= bit != 0;
 		named |= bit;
 		if (i == 0)
 			fast = fast_word(control, id);
 	}
 	if (nr_active == 1 && fast)
 		return alone_word(control, index, fast);
-	if (nr_named < nr_active)
-		named = 0;
-	return nr_active ? SONDE_STATE_GENERIC | named | index : 0;
+	if (!nr_active)
+		return 0;
+	return SONDE_STATE_GENERIC | (all_named ? named : 0) | index;
 }
 
 void sonde_arena_control_refresh(const struct sonde_arena_control *control,
