@@ -506,7 +506,7 @@ made("the worst of a latency is a click away", async (page) => {
 
 made("what the events begin and end is chosen from a list", async (page) => {
   await page.click("#tab-latency");
-  check((await page.textContent("#latency-note")).includes("Choose"), "what to do");
+  await until(page, () => document.querySelector("#latency-note").textContent.includes("Choose")); // what to do
   await until(page, () => document.querySelectorAll("#latency-pair option").length === 3);
   await page.selectOption("#latency-pair", { label: "interrupts" });
   await until(page, () => document.querySelector("#latency-note").textContent.includes("7000 times"));

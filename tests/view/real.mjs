@@ -114,7 +114,7 @@ real("an event's fields are shown exactly, whatever their size", KERNEL_USER, as
   await until(page, () => window.sonde.events.chunks.filter && !window.sonde.events.chunks.busy &&
     window.sonde.events.chunks.events.length === 1);
   await page.click("#list .row");
-  check((await page.textContent("#detail")).includes("18446744072105534430"), "all its digits");
+  await until(page, () => document.querySelector("#detail").textContent.includes("18446744072105534430")); // all its digits
   equal((await view(page)).cursor, await page.evaluate(() => window.sonde.events.chosen.t), "cursor");
 });
 
