@@ -48,6 +48,10 @@ class Budget:
             raise Refused("there is no time left")
         self.until = time.monotonic() + self.left_s() / nr_left
 
+    def share_s(self):
+        """What is left of what part() gave."""
+        return self.until - time.monotonic()
+
     def turns(self, nr):
         """Counts to nr, or until another turn like the last might not end in
         time."""

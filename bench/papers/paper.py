@@ -33,7 +33,7 @@ options = budget = work = None
 def begin(given):
     global options, budget, work
     options = given
-    budget = limits.Budget(given.seconds)
+    budget = limits.Budget(given.time_limit)
     work = pathlib.Path(tempfile.mkdtemp(prefix="sonde-bench-", dir=MEMORY))
 
 

@@ -3,7 +3,7 @@
  * worst.c - what the dearest events take, each by itself, in ticks of the counter:
  * of a guest that counts instructions, instructions.
  *
- *	papers_worst OPERATION [FILL]
+ *	papers_worst OPERATION [FILL [wait]]
  *		"OPERATION LEAST MOST": of ROUNDS rounds the least hit of all, and
  *		the greatest hit of the round where that is least, for an interrupt
  *		of the timer comes into some rounds, but not into all
@@ -12,7 +12,8 @@
  * opens a sub-buffer (of 64 KiB, of which a round must be more than one);
  * `thread`, an event of a thread after one of another on the same CPU; `first`, a
  * thread's first event; `full`, after FILL events, of which the last must have
- * found the ring full. All on the CPU that the program is on.
+ * found the ring full. All on the CPU that the program is on; with `wait` once a line
+ * can be read, so that sessions can attach before.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -155,6 +156,8 @@ int main(int argc, char **argv)
 	struct seen filled = { UINT64_MAX, 0 };
 
 	(void)mlockall(MCL_CURRENT | MCL_FUTURE); /* as far as it may */
+	if (argc > 3 && getchar() == EOF)
+		return 1;
 	if (argc > 2)
 		hits(&filled, atoi(argv[2]));
 	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
@@ -162,6 +165,6 @@ int main(int argc, char **argv)
 			measure(argv[1], operations[i].one_round);
 			return 0;
 		}
-	(void)fputs("usage: papers_worst OPERATION [FILL]\n", stderr);
+	(void)fputs("usage: papers_worst OPERATION [FILL [wait]]\n", stderr);
 	return 2;
 }

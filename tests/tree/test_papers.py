@@ -86,6 +86,16 @@ def tables_can_be_listed_and_an_unknown_one_is_refused():
 
 
 @test
+def what_there_is_no_time_for_is_left_out_and_told():
+    done = runner("--time-limit", "0", "listings")
+    check_equal((done.returncode, done.stderr), (0, ""), "no time")
+    check(re.search(r"^  skipped: locking-fig6, .*: there is no time left$",
+                    done.stdout, re.M), done.stdout)
+    check(re.search(r"^took, s: listings 0\nall: 0 s, of 0 that it may take; ",
+                    done.stdout, re.M), done.stdout)
+
+
+@test
 def what_has_no_measure_says_why():
     done = runner("gdb-3")
     check_equal((done.returncode, done.stderr), (0, ""), "gdb-3")
