@@ -28,8 +28,8 @@
 #include "session/census.h"
 #include "session/cgroup.h"
 #include "session/front.h"
-#include "session/kin.h"
 #include "session/options.h"
+#include "sys/cpus.h"
 #include "view/text/show.h"
 
 /* Somebody may have moved it: `path` is where it is then. */
@@ -79,7 +79,7 @@ static void show(const struct sonde_record_options *options,
 		.directory = directory,
 		.memory_bytes = options->session.memory_bytes,
 		.kernel_memory_bytes = options->session.kernel.memory_bytes,
-		.nr_cpus = sonde_nr_online_cpus(),
+		.nr_cpus = sonde_cpus_online(),
 		.has_program = options->program != NULL,
 		.has_kernel = result->has_kernel,
 		.color = isatty(STDERR_FILENO) && !secure_getenv("NO_COLOR"),

@@ -21,7 +21,7 @@
 #include "cmd/cmd.h"
 #include "session/budget.h"
 #include "session/cgroup.h"
-#include "session/kin.h"
+#include "sys/cpus.h"
 
 /* Kernel events take so much, whatever control groups leave us. */
 #define SONDE_SOURCE_MEMORY_LEAST (1ull << 20)
@@ -84,8 +84,8 @@ static struct sonde_budget budget_of(const struct sonde_record_options *options,
 {
 	return (struct sonde_budget){
 		.total_bytes = memory_bytes,
-		.nr_possible = sonde_nr_possible_cpus(),
-		.nr_online = sonde_nr_online_cpus(),
+		.nr_possible = sonde_cpus_possible(),
+		.nr_online = sonde_cpus_online(),
 		.subbuf_bytes = options->session.subbuf_bytes,
 		.stacks_depth = sonde_session_program_stacks(&options->session),
 		.mode = options->session.mode,
@@ -164,7 +164,7 @@ void sonde_command_fit_memory(struct sonde_record_options *options)
 
 	if (!kernel_given)
 		options->session.kernel.memory_bytes =
-			SONDE_SOURCE_MEMORY_PER_CPU * sonde_nr_online_cpus();
+			SONDE_SOURCE_MEMORY_PER_CPU * sonde_cpus_online();
 	if (left == UINT64_MAX)
 		return;
 	if (!options->memory_given)

@@ -10,8 +10,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/recording.h"
-#include "session/kin.h"
 #include "session/recover.h"
+#include "sys/cpus.h"
 #include "sys/proc.h"
 
 struct words {
@@ -93,7 +93,7 @@ static void tell_recovered(const struct sonde_summary *summary,
 	struct sonde_summary_style style = {
 		.directory = directory,
 		.memory_bytes = SONDE_MEMORY_MAX,
-		.nr_cpus = sonde_nr_online_cpus(),
+		.nr_cpus = sonde_cpus_online(),
 		.quiet = words->quiet,
 	};
 

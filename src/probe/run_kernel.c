@@ -23,12 +23,12 @@
 #include "probe/kernel_point.h"
 #include "probe/run_parts.h"
 #include "probe/typing.h"
-#include "session/kin.h"
 #include "session/options.h"
 #include "session/recorder.h"
 #include "session/summary.h"
 #include "source/names.h"
 #include "source/rules.h"
+#include "sys/cpus.h"
 
 /* How long the recorder may take to switch a probe on or off. */
 #define SWITCH_MAX_NS  5000000000ll
@@ -215,7 +215,7 @@ static void configure_kernel(struct kernel_run *run)
 	kernel->rules = &run->rules;
 	kernel->whole_machine = true;
 	kernel->memory_bytes =
-		SONDE_SOURCE_MEMORY_PER_CPU * sonde_nr_online_cpus();
+		SONDE_SOURCE_MEMORY_PER_CPU * sonde_cpus_online();
 	kernel->probes = run->probes;
 	kernel->nr_probes = run->nr;
 	kernel->variables = &run->shared->variables;

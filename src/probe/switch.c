@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/port.h"
-#include "session/kin.h"
+#include "sys/cpus.h"
 
 #define QUIET_MS 200
 #define PAUSE_NS 100000L
@@ -102,7 +102,7 @@ void sonde_probe_switch_init(struct sonde_probe_switch *flow,
 	flow->process = process;
 	flow->arena = arena;
 	flow->nr_probes = 0;
-	flow->nr_rows = sonde_nr_possible_cpus();
+	flow->nr_rows = sonde_cpus_possible();
 	if (flow->nr_rows > SONDE_AGENT_CPUS_MAX - 1)
 		flow->nr_rows = SONDE_AGENT_CPUS_MAX - 1;
 }

@@ -21,6 +21,7 @@
 #include "base/port.h"
 #include "clock/calibrate.h"
 #include "ring/control.h"
+#include "sys/cpus.h"
 #include "sys/fd.h"
 #include "types/desc.h"
 

@@ -33,8 +33,7 @@
 
 #include "ring/layout.h"
 
-#define SONDE_LANES    4u
-#define SONDE_CPUS_MAX 4096u
+#define SONDE_LANES 4u
 
 struct sonde_budget {
 	uint64_t total_bytes;

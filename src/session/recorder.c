@@ -22,9 +22,9 @@
 
 #include "base/time.h"
 #include "ctf/place.h"
-#include "session/kin.h"
 #include "session/recorder_parts.h"
 #include "session/rendezvous.h"
+#include "sys/cpus.h"
 #include "sys/execs.h"
 #include "sys/foreign.h"
 #include "sys/proc.h"
@@ -779,8 +779,8 @@ new_recorder(const struct sonde_recorder_config *config)
 		r->programs[i].pidfd = -1;
 	r->budget = (struct sonde_budget){
 		.total_bytes = config->session->memory_bytes,
-		.nr_possible = sonde_nr_possible_cpus(),
-		.nr_online = sonde_nr_online_cpus(),
+		.nr_possible = sonde_cpus_possible(),
+		.nr_online = sonde_cpus_online(),
 		.subbuf_bytes = subbuf_bytes(config->session),
 		.stacks_depth = sonde_session_program_stacks(config->session),
 		.is_realtime = config->session->is_realtime,

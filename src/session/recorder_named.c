@@ -24,9 +24,9 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "session/chunk.h"
-#include "session/kin.h"
 #include "session/named.h"
 #include "session/protocol.h"
+#include "sys/cpus.h"
 
 #define ASKERS_MAX     16u
 #define ERROR_SIZE     480
@@ -206,7 +206,7 @@ static char *summary_text(const struct sonde_recorder *r, bool as_json)
 		.directory = r->config->directory,
 		.memory_bytes = r->budget.total_bytes,
 		.kernel_memory_bytes = config->kernel.memory_bytes,
-		.nr_cpus = sonde_nr_online_cpus(),
+		.nr_cpus = sonde_cpus_online(),
 		.has_kernel = r->kernel != NULL,
 		.is_explained = config->attaches,
 	};

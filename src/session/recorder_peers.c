@@ -14,7 +14,6 @@
 
 #include "base/time.h"
 #include "session/find.h"
-#include "session/kin.h"
 #include "session/rendezvous.h"
 #include "sys/foreign.h"
 #include "sys/proc.h"
@@ -326,11 +325,13 @@ static struct sonde_recorder_peer *peer_place(struct sonde_recorder *r,
 	return oldest;
 }
 
-/* Somebody has connected. Whoever isn't let in is turned away before anything
- * is received of him. */
+/* Somebody has connected: one with our uid, or if we are root whoever descends from the
+ * front, is let in; any other is turned away before anything is received of him. */
 static void take_peer(struct sonde_recorder *r, int fd, struct sonde_peer *who)
 {
-	int rc = sonde_check_kin(who, &r->front);
+	int rc = who->uid == geteuid() ? 0 :
+		 geteuid()             ? -EACCES :
+					 sonde_peer_descends(who, &r->front);
 	struct sonde_recorder_peer *peer;
 
 	if (rc) {

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/port.h"
-#include "session/kin.h"
 #include "sys/proc.h"
 #include "sys/program.h"
 #include "sys/seccomp.h"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "sys/textfile.h"
 
 bool sonde_cpus_take(const char **at, uint32_t *ret_first, uint32_t *ret_last)
 {
@@ -67,4 +68,26 @@ bool sonde_cpus_have_counters(const char *devices)
 	}
 	(void)closedir(dir); /* it was only read */
 	return found;
+}
+
+uint32_t sonde_cpus_online(void)
+{
+	long nr = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return nr < 1 ? 1 : nr < SONDE_CPUS_MAX ? (uint32_t)nr : SONDE_CPUS_MAX;
+}
+
+uint32_t sonde_cpus_possible(void)
+{
+	char text[256];
+	uint32_t online = sonde_cpus_online();
+	uint32_t nr;
+	long configured = sysconf(_SC_NPROCESSORS_CONF);
+
+	(void)sonde_textfile_read(text, sizeof(text),
+				  "/sys/devices/system/cpu/possible");
+	nr = sonde_cpus_span(text, SONDE_CPUS_MAX);
+	if (!nr && configured > 0 && configured <= SONDE_CPUS_MAX)
+		nr = (uint32_t)configured;
+	return nr > online ? nr : online;
 }

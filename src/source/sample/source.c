@@ -53,13 +53,11 @@
 #include "source/timing.h"
 #include "sys/cpus.h"
 #include "sys/proc.h"
-#include "sys/textfile.h"
 #include "types/desc.h"
 
 #define SAMPLE_PACKET_NS UINT64_C(50000000) /* followers see them by then */
 #define SAMPLE_STACK_AT  4u                 /* in a sample's payload */
-#define SAMPLE_CPUS_MAX  8192u
-#define SAMPLE_OUT_BYTES (16ull << 20) /* of a stream, not yet written */
+#define SAMPLE_OUT_BYTES (16ull << 20)      /* of a stream, not yet written */
 /* Of a stream in overwrite mode; of samples at least. */
 #define SAMPLE_KEPT_BYTES (1ull << 20)
 
@@ -760,13 +758,8 @@ static void sample_init_out(const struct sample *sample, struct sonde_out *out,
 
 static int sample_make_cpus(struct sample *sample)
 {
-	char list[4096];
-	int rc = sonde_textfile_read_line(list, sizeof(list),
-					  "/sys/devices/system/cpu/possible");
-	uint32_t nr = rc > 0 ? sonde_cpus_span(list, SAMPLE_CPUS_MAX) : 0;
+	uint32_t nr = sonde_cpus_possible();
 
-	if (!nr)
-		return rc < 0 ? rc : -ENODEV;
 	sample->cpus = calloc(nr, sizeof(*sample->cpus));
 	sample->order = calloc(nr, sizeof(*sample->order));
 	if (!sample->cpus || !sample->order)

@@ -5,6 +5,7 @@
 
 #include "session/budget.h"
 #include "session/pace.h"
+#include "sys/cpus.h"
 
 static struct sonde_budget budget_of(uint64_t bytes, uint32_t nr_cpus)
 {
