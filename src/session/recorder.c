@@ -567,9 +567,11 @@ static int start_kernel(struct sonde_recorder *r,
 	if (ready.error) {
 		(void)lack_kernel(r, ready.error, error.text, &ready);
 	} else {
-		sonde_pace_limit(&r->pace,
-				 sonde_session_kernel_ring_bytes(r->kernel));
-		r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
+		sonde_read_timer_limit(
+			&r->read_timer,
+			sonde_session_kernel_ring_bytes(r->kernel));
+		r->next_read_ns =
+			sonde_monotonic_ns() + r->read_timer.interval_ns;
 		(void)snprintf(ready.kernel_sources,
 			       sizeof(ready.kernel_sources), "%s",
 			       sonde_session_kernel_sources(r->kernel));
@@ -786,7 +788,8 @@ new_recorder(const struct sonde_recorder_config *config)
 		.is_realtime = config->session->is_realtime,
 		.mode = config->session->mode,
 	};
-	sonde_pace_init(&r->pace, config->session->read_timer_us * 1000ull);
+	sonde_read_timer_init(&r->read_timer,
+			      config->session->read_timer_us * 1000ull);
 	return r;
 }
 

@@ -34,8 +34,8 @@
 #include "session/kernel.h"
 #include "session/mappings.h"
 #include "session/marks.h"
-#include "session/pace.h"
 #include "session/protocol.h"
+#include "session/read_timer.h"
 #include "session/recorder.h"
 #include "session/roster.h"
 #include "session/said.h"
@@ -104,7 +104,7 @@ struct sonde_recorder {
 	struct sonde_timebase timebase;
 	struct sonde_budget budget;
 	uint32_t packet_max; /* bytes of the largest sub-buffer */
-	struct sonde_pace pace;
+	struct sonde_read_timer read_timer;
 	struct sonde_census *census;         /* NULL: none is taken */
 	struct sonde_session_kernel *kernel; /* NULL: no kernel events */
 	struct sonde_session_marks *marks;   /* of the kernel's door; or NULL */

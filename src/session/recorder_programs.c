@@ -390,8 +390,8 @@ static int record_arena(struct sonde_recorder *r,
 	return rc;
 }
 
-static void set_pace(struct sonde_recorder *r,
-		     const struct sonde_geometry *geometry)
+static void set_read_timer(struct sonde_recorder *r,
+			   const struct sonde_geometry *geometry)
 {
 	uint32_t limit = sonde_geometry_record_limit(geometry);
 	uint64_t next_ns;
@@ -401,9 +401,10 @@ static void set_pace(struct sonde_recorder *r,
 	if (!r->summary.least_record_limit ||
 	    limit < r->summary.least_record_limit)
 		r->summary.least_record_limit = limit;
-	sonde_pace_limit(&r->pace, sonde_geometry_ring_bytes(geometry));
-	/* The pace may have become faster while we slept at the old one. */
-	next_ns = sonde_monotonic_ns() + r->pace.interval_ns;
+	sonde_read_timer_limit(&r->read_timer,
+			       sonde_geometry_ring_bytes(geometry));
+	/* The read_timer may have become faster while we slept at the old one. */
+	next_ns = sonde_monotonic_ns() + r->read_timer.interval_ns;
 	if (r->next_read_ns > next_ns)
 		r->next_read_ns = next_ns;
 }
@@ -450,9 +451,10 @@ static int make_program(struct sonde_recorder *r, struct sonde_arena_view *view,
 	r->nr_programs++;
 	sonde_recorder_arm(r, program);
 	/* It may have less than was wanted. */
-	set_pace(r, sonde_arena_source_geometry(program->source));
+	set_read_timer(r, sonde_arena_source_geometry(program->source));
 	if (program->pin_source)
-		set_pace(r, sonde_arena_source_geometry(program->pin_source));
+		set_read_timer(
+			r, sonde_arena_source_geometry(program->pin_source));
 	*ret_program = program;
 	return 0;
 }

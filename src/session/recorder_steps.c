@@ -132,8 +132,8 @@ void sonde_recorder_read(struct sonde_recorder *r)
 	r->has_read = true;
 	if (fullest > r->fullest)
 		r->fullest = fullest;
-	sonde_pace_adapt(&r->pace, fullest);
-	r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
+	sonde_read_timer_adapt(&r->read_timer, fullest);
+	r->next_read_ns = sonde_monotonic_ns() + r->read_timer.interval_ns;
 }
 
 static void lose_holder(struct sonde_recorder *r)

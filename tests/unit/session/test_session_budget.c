@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "session/budget.h"
-#include "session/pace.h"
+#include "session/read_timer.h"
 #include "sys/cpus.h"
 
 static struct sonde_budget budget_of(uint64_t bytes, uint32_t nr_cpus)
@@ -170,29 +170,29 @@ static void lanes_are_charged_where_they_are_all_there_is(void **state)
 
 static void a_full_ring_shortens_the_sleep_at_once(void **state)
 {
-	struct sonde_pace pace;
+	struct sonde_read_timer timer;
 
 	(void)state;
-	sonde_pace_init(&pace, 0);
-	sonde_pace_limit(&pace, 64 << 20);
+	sonde_read_timer_init(&timer, 0);
+	sonde_read_timer_limit(&timer, 64 << 20);
 	for (int i = 0; i < 100; i++)
-		sonde_pace_adapt(&pace, 0);
-	assert_int_equal(pace.interval_ns, 32 << 20);
+		sonde_read_timer_adapt(&timer, 0);
+	assert_int_equal(timer.interval_ns, 32 << 20);
 	for (int i = 0; i < 4; i++)
-		sonde_pace_adapt(&pace, 500);
-	assert_int_equal(pace.interval_ns, SONDE_PACE_LEAST_NS);
+		sonde_read_timer_adapt(&timer, 500);
+	assert_int_equal(timer.interval_ns, SONDE_READ_TIMER_LEAST_NS);
 }
 
 static void a_fixed_sleep_stays(void **state)
 {
-	struct sonde_pace pace;
+	struct sonde_read_timer timer;
 
 	(void)state;
-	sonde_pace_init(&pace, 7000000);
-	sonde_pace_limit(&pace, 4096);
-	sonde_pace_adapt(&pace, 1000);
-	sonde_pace_adapt(&pace, 0);
-	assert_int_equal(pace.interval_ns, 7000000);
+	sonde_read_timer_init(&timer, 7000000);
+	sonde_read_timer_limit(&timer, 4096);
+	sonde_read_timer_adapt(&timer, 1000);
+	sonde_read_timer_adapt(&timer, 0);
+	assert_int_equal(timer.interval_ns, 7000000);
 }
 
 int main(void)
