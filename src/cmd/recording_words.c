@@ -22,7 +22,7 @@
 #include "cmd/list.h"
 #include "cmd/recording.h"
 #include "ring/layout.h"
-#include "session/census.h"
+#include "session/declared.h"
 #include "sys/program.h"
 
 #define EXIT_NOT_EXECUTABLE 126
@@ -166,14 +166,14 @@ int sonde_command_explain_failure(const struct sonde_front_result *result,
 
 static bool has_tracepoints(const char *program)
 {
-	struct sonde_census *census = sonde_census_new("", 1, 0);
+	struct sonde_declared *declared = sonde_declared_new("", 1, 0);
 	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool has =
-		census && fd >= 0 && sonde_census_has_tracepoints(census, fd);
+	bool has = declared && fd >= 0 &&
+		   sonde_declared_has_tracepoints(declared, fd);
 
 	if (fd >= 0)
 		(void)close(fd); /* it was only read */
-	sonde_census_free(census);
+	sonde_declared_free(declared);
 	return has;
 }
 

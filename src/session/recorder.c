@@ -269,7 +269,7 @@ static void start_watch(struct sonde_recorder *r)
 	struct sonde_watch_config watch_config = {
 		.front = r->config->front,
 		.hooks = config->has_hooks,
-		.census = r->census,
+		.declared = r->declared,
 		.has_arena = has_arena,
 		.ctx = r,
 	};
@@ -800,7 +800,7 @@ static void free_recorder(struct sonde_recorder *r)
 	sonde_peer_release(&r->front);
 	sonde_watch_free(r->watch);
 	sonde_attach_free(r->attach);
-	sonde_census_free(r->census);
+	sonde_declared_free(r->declared);
 	(void)sonde_session_free(r->session); /* nothing was recorded */
 	sonde_session_kernel_close(r->kernel);
 	sonde_session_marks_free(r->marks);

@@ -38,10 +38,10 @@ void sonde_recorder_select(struct sonde_recorder *r, const char *rules,
 	r->setup.rules = r->rules;
 	r->setup.rules_size = size;
 	r->setup.loglevel = loglevel;
-	sonde_census_free(r->census);
-	r->census = sonde_census_new(r->rules, size, loglevel);
-	if (r->census)
-		sonde_census_ask(r->census, r->config->session->hooks);
+	sonde_declared_free(r->declared);
+	r->declared = sonde_declared_new(r->rules, size, loglevel);
+	if (r->declared)
+		sonde_declared_ask(r->declared, r->config->session->hooks);
 }
 
 int sonde_recorder_change(struct sonde_recorder *r,

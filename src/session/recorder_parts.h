@@ -28,8 +28,8 @@
 #include "session/attach.h"
 #include "session/bells.h"
 #include "session/budget.h"
-#include "session/census.h"
 #include "session/counts.h"
+#include "session/declared.h"
 #include "session/holder.h"
 #include "session/kernel.h"
 #include "session/mappings.h"
@@ -105,7 +105,7 @@ struct sonde_recorder {
 	struct sonde_budget budget;
 	uint32_t packet_max; /* bytes of the largest sub-buffer */
 	struct sonde_read_timer read_timer;
-	struct sonde_census *census;         /* NULL: none is taken */
+	struct sonde_declared *declared;     /* NULL: they are not counted */
 	struct sonde_session_kernel *kernel; /* NULL: no kernel events */
 	struct sonde_session_marks *marks;   /* of the kernel's door; or NULL */
 	struct sonde_session_said *said;     /* NULL: nothing was said to us */

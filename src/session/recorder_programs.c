@@ -157,8 +157,8 @@ static void watch_creator(struct sonde_recorder *r,
 		sonde_recorder_forget_pidfd(program);
 }
 
-_Static_assert(SONDE_CENSUS_ENOUGH == SONDE_STATE_COMPACT_MAX + 1,
-	       "a census counts as far as compact headers do, and one more");
+_Static_assert(SONDE_DECLARED_ENOUGH == SONDE_STATE_COMPACT_MAX + 1,
+	       "counted as far as compact headers hold, and one more");
 
 /* Which headers make the process's events cheapest; compact ones if that can't
  * be found out. */
@@ -178,13 +178,13 @@ static enum sonde_header_kind choose_header(struct sonde_recorder *r,
 		break;
 	}
 	/* One that runs has most of its events. */
-	if (!r->census || (view->is_found && sonde_arena_nr_entries(view) <=
-						     SONDE_STATE_COMPACT_MAX))
+	if (!r->declared || (view->is_found && sonde_arena_nr_entries(view) <=
+						       SONDE_STATE_COMPACT_MAX))
 		return SONDE_COMPACT;
-	sonde_census_restart(r->census);
-	if (sonde_census_add_process(r->census, pid))
+	sonde_declared_restart(r->declared);
+	if (sonde_declared_add_process(r->declared, pid))
 		return SONDE_COMPACT;
-	return sonde_census_nr(r->census) < SONDE_CENSUS_ENOUGH ?
+	return sonde_declared_nr(r->declared) < SONDE_DECLARED_ENOUGH ?
 		       SONDE_COMPACT :
 		       SONDE_LARGE;
 }

@@ -24,7 +24,7 @@
 
 #define SEEN_MAX    1024u
 #define THREADS_MAX 512u /* per look */
-#define JUDGED_MAX  8u   /* likewise; a census each */
+#define JUDGED_MAX  8u   /* likewise; files are read for each */
 
 /* A process, and which program it is. */
 struct seen {
@@ -77,13 +77,13 @@ static bool watch_has_arena(struct sonde_watch *watch, pid_t pid)
 
 static bool watch_has_events(const struct sonde_watch *watch, pid_t pid)
 {
-	struct sonde_census *census = watch->config.census;
+	struct sonde_declared *declared = watch->config.declared;
 
-	if (!census)
+	if (!declared)
 		return false;
-	sonde_census_restart(census);
-	return !sonde_census_add_process(census, pid) &&
-	       sonde_census_nr(census);
+	sonde_declared_restart(declared);
+	return !sonde_declared_add_process(declared, pid) &&
+	       sonde_declared_nr(declared);
 }
 
 /* Whether a link of /proc/PID leads to where ours does. */

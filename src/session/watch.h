@@ -11,7 +11,7 @@
  *
  * What lives shorter than the time between two looks may not be seen: numbers
  * are lower bounds, and are told as such. Which processes could have events?
- * Those whose files hold tracepoints that the session selects (census.h), or
+ * Those whose files hold tracepoints that the session selects (declared.h), or
  * all if calls are hooked. The others are no loss, and never named.
  *
  * Nothing is read that touches another process's memory (/proc/PID/environ),
@@ -26,13 +26,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "session/census.h"
+#include "session/declared.h"
 #include "session/summary.h"
 
 struct sonde_watch_config {
 	pid_t front;
-	bool hooks;                  /* --malloc or --locks: all count */
-	struct sonde_census *census; /* borrowed; NULL: only hooks count */
+	bool hooks;                      /* --malloc or --locks: all count */
+	struct sonde_declared *declared; /* borrowed; NULL: only hooks count */
 	/* Whether the session has an arena; its memory file's identity. */
 	bool (*has_arena)(void *ctx, dev_t dev, ino_t ino);
 	void *ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_session_census.c - session/census.h on ELF files put together here, sane
+ * test_session_declared.c - session/declared.h on ELF files put together here, sane
  * and damaged, and on this very process.
  */
 #include "unit.h"
@@ -17,7 +17,7 @@
 #include <sonde/tracepoint.h>
 
 #include "no_libsonde.h"
-#include "session/census.h"
+#include "session/declared.h"
 
 #define FILE_MAX     (1u << 20)
 #define SECTIONS_MAX 8u
@@ -33,8 +33,8 @@ void sonde_register(struct sonde_site *sites, size_t nr)
 /* NOLINTNEXTLINE(readability-function-size): branches of the macro's */
 static void own_site(int n)
 {
-	sonde_event(census, own, n);
-	sonde_event(census, other, n);
+	sonde_event(declared, own, n);
+	sonde_event(declared, other, n);
 }
 
 /* ---- files ---- */
@@ -163,19 +163,19 @@ static void make_cxx(unsigned int nr, const char *symbols, size_t gap)
 
 /* ---- counting ---- */
 
-static struct sonde_census *census;
+static struct sonde_declared *declared;
 
 static int begin(void **state)
 {
 	(void)state;
-	census = sonde_census_new("+*\0", 4, 255);
-	return census ? 0 : -1;
+	declared = sonde_declared_new("+*\0", 4, 255);
+	return declared ? 0 : -1;
 }
 
 static int end(void **state)
 {
 	(void)state;
-	sonde_census_free(census);
+	sonde_declared_free(declared);
 	return 0;
 }
 
@@ -186,16 +186,16 @@ static int add_bytes(const void *bytes, size_t size, bool is_static)
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, size), size);
-	rc = sonde_census_add_file(census, fd, is_static);
+	rc = sonde_declared_add_file(declared, fd, is_static);
 	assert_int_equal(close(fd), 0);
 	return rc;
 }
 
 static uint32_t counted(bool is_static)
 {
-	sonde_census_restart(census);
+	sonde_declared_restart(declared);
 	assert_int_equal(add_bytes(elf.bytes, elf.size, is_static), 0);
-	return sonde_census_nr(census);
+	return sonde_declared_nr(declared);
 }
 
 static void events_of_c_are_counted(void **state)
@@ -220,9 +220,9 @@ static void counting_ends_when_there_are_enough(void **state)
 {
 	(void)state;
 	make_c(400);
-	assert_int_equal(counted(false), SONDE_CENSUS_ENOUGH);
+	assert_int_equal(counted(false), SONDE_DECLARED_ENOUGH);
 	make_cxx(400, our_symbols, 0);
-	assert_int_equal(counted(false), SONDE_CENSUS_ENOUGH);
+	assert_int_equal(counted(false), SONDE_DECLARED_ENOUGH);
 }
 
 static void constants_of_files_that_do_not_know_us_are_left_alone(void **state)
@@ -260,7 +260,7 @@ static void one_event_at_several_sites_counts_once(void **state)
 static void files_add_up(void **state)
 {
 	(void)state;
-	sonde_census_restart(census);
+	sonde_declared_restart(declared);
 	make_c(7);
 	assert_int_equal(add_bytes(elf.bytes, elf.size, false), 0);
 	begin_elf();
@@ -268,15 +268,15 @@ static void files_add_up(void **state)
 	put_events(5, 7);
 	end_elf();
 	assert_int_equal(add_bytes(elf.bytes, elf.size, false), 0);
-	assert_int_equal(sonde_census_nr(census), 12);
+	assert_int_equal(sonde_declared_nr(declared), 12);
 }
 
 static void only_selected_events_are_counted(void **state)
 {
 	static const char rules[] = "+*:e1*\0-*:e10\0";
-	struct sonde_census *choosy =
-		sonde_census_new(rules, sizeof(rules), SONDE_INFO);
-	struct sonde_census *all = census;
+	struct sonde_declared *choosy =
+		sonde_declared_new(rules, sizeof(rules), SONDE_INFO);
+	struct sonde_declared *all = declared;
 
 	(void)state;
 	assert_non_null(choosy);
@@ -285,10 +285,10 @@ static void only_selected_events_are_counted(void **state)
 	put_events(0, 20);
 	put_event(100, SONDE_DEBUG, 1);
 	end_elf();
-	census = choosy;
+	declared = choosy;
 	assert_int_equal(counted(false), 10);
-	census = all;
-	sonde_census_free(choosy);
+	declared = all;
+	sonde_declared_free(choosy);
 	assert_int_equal(counted(false), 21);
 }
 
@@ -311,10 +311,10 @@ static void what_is_not_elf_is_refused(void **state)
 	static const char script[] = "#!/bin/sh\nexit 0\n";
 
 	(void)state;
-	sonde_census_restart(census);
+	sonde_declared_restart(declared);
 	assert_int_equal(add_bytes("", 0, true), -ENOEXEC);
 	assert_int_equal(add_bytes(script, sizeof(script), true), -ENOEXEC);
-	assert_int_equal(sonde_census_nr(census), 0);
+	assert_int_equal(sonde_declared_nr(declared), 0);
 }
 
 static void a_file_cut_anywhere_is_survived(void **state)
@@ -322,9 +322,9 @@ static void a_file_cut_anywhere_is_survived(void **state)
 	(void)state;
 	make_c(5);
 	for (size_t size = 0; size < elf.size; size++) {
-		sonde_census_restart(census);
+		sonde_declared_restart(declared);
 		assert_true(add_bytes(elf.bytes, size, true) < 0);
-		assert_int_equal(sonde_census_nr(census), 0);
+		assert_int_equal(sonde_declared_nr(declared), 0);
 	}
 }
 
@@ -364,9 +364,10 @@ static void damaged_files_are_survived(void **state)
 			damage(elf.bytes + sane.size - table, table);
 		else
 			damage(elf.bytes, sane.size);
-		sonde_census_restart(census);
+		sonde_declared_restart(declared);
 		(void)add_bytes(elf.bytes, sane.size, draw(2));
-		assert_true(sonde_census_nr(census) <= SONDE_CENSUS_ENOUGH);
+		assert_true(sonde_declared_nr(declared) <=
+			    SONDE_DECLARED_ENOUGH);
 	}
 }
 
@@ -376,7 +377,8 @@ static void what_is_no_file_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	assert_int_equal(sonde_census_add_file(census, fds[0], true), -EINVAL);
+	assert_int_equal(sonde_declared_add_file(declared, fds[0], true),
+			 -EINVAL);
 	assert_int_equal(close(fds[0]), 0);
 	assert_int_equal(close(fds[1]), 0);
 }
@@ -387,18 +389,19 @@ static void the_events_of_a_process_are_counted(void **state)
 {
 	(void)state;
 	own_site(1);
-	sonde_census_restart(census);
-	assert_int_equal(sonde_census_add_process(census, getpid()), 0);
-	assert_int_equal(sonde_census_nr(census), 2);
+	sonde_declared_restart(declared);
+	assert_int_equal(sonde_declared_add_process(declared, getpid()), 0);
+	assert_int_equal(sonde_declared_nr(declared), 2);
 }
 
 static void a_process_that_is_not_there_is_an_error(void **state)
 {
 	(void)state;
-	sonde_census_restart(census);
-	assert_int_equal(sonde_census_add_process(census, 0), -ENOENT);
-	assert_int_equal(sonde_census_add_process(census, INT32_MAX), -ENOENT);
-	assert_int_equal(sonde_census_nr(census), 0);
+	sonde_declared_restart(declared);
+	assert_int_equal(sonde_declared_add_process(declared, 0), -ENOENT);
+	assert_int_equal(sonde_declared_add_process(declared, INT32_MAX),
+			 -ENOENT);
+	assert_int_equal(sonde_declared_nr(declared), 0);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * census.h - how many events is a process going to have?
+ * declared.h - how many events is a process going to have?
  *
  * Identifiers in compact headers end at 30; the kind of header is chosen
  * before a process registers its first event. So the recorder looks at the
@@ -37,8 +37,8 @@
  *
  * One thread at a time.
  */
-#ifndef SESSION_CENSUS_H
-#define SESSION_CENSUS_H
+#ifndef SESSION_DECLARED_H
+#define SESSION_DECLARED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,43 +46,44 @@
 #include <sys/types.h>
 
 /* More than compact headers can tell apart; counting stops there. */
-#define SONDE_CENSUS_ENOUGH 31u
+#define SONDE_DECLARED_ENOUGH 31u
 
-struct sonde_census;
+struct sonde_declared;
 
 /* The session's selection (types/select.h); `rules` is borrowed for good.
  * NULL if memory fails. */
-struct sonde_census *sonde_census_new(const char *rules, size_t rules_size,
-				      uint32_t loglevel);
+struct sonde_declared *sonde_declared_new(const char *rules, size_t rules_size,
+					  uint32_t loglevel);
 
 /* Of our library that is preloaded, only what these words ask for counts
  * (ring/asked.h); borrowed for good. NULL: all of it. */
-void sonde_census_ask(struct sonde_census *census, const char *words);
+void sonde_declared_ask(struct sonde_declared *declared, const char *words);
 
 /* Forget what was counted. */
-void sonde_census_restart(struct sonde_census *census);
+void sonde_declared_restart(struct sonde_declared *declared);
 
 /*
  * Add the events of an ELF file, borrowed, open for reading, and regular.
  * Constants are searched whatever its dynamic symbols are if `is_static`. 0, or
  * -errno if it can't be read, is not ELF or broken.
  */
-int sonde_census_add_file(struct sonde_census *census, int fd, bool is_static);
+int sonde_declared_add_file(struct sonde_declared *declared, int fd,
+			    bool is_static);
 
 /*
  * Add the events of all files that are mapped executable in a process. 0, or
  * -errno if /proc doesn't let us see its program.
  */
-int sonde_census_add_process(struct sonde_census *census, pid_t pid);
+int sonde_declared_add_process(struct sonde_declared *declared, pid_t pid);
 
-/* Different events so far, at most SONDE_CENSUS_ENOUGH. */
-uint32_t sonde_census_nr(const struct sonde_census *census);
+/* Different events so far, at most SONDE_DECLARED_ENOUGH. */
+uint32_t sonde_declared_nr(const struct sonde_declared *declared);
 
 /* Whether an ELF file, borrowed and open for reading, has tracepoints, or is
  * linked with libsonde. */
-bool sonde_census_has_tracepoints(struct sonde_census *census, int fd);
+bool sonde_declared_has_tracepoints(struct sonde_declared *declared, int fd);
 
 /* NULL is fine. */
-void sonde_census_free(struct sonde_census *census);
+void sonde_declared_free(struct sonde_declared *declared);
 
-#endif /* SESSION_CENSUS_H */
+#endif /* SESSION_DECLARED_H */

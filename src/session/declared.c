@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * census.c - how many selected events a process's files declare (census.h).
+ * declared.c - how many selected events a process's files declare (declared.h).
  *
  * Files are the process's and may be anything: only regular ones are opened,
  * each offset is checked, and all reading is bounded by process and by file.
  * Counting ends with what compact headers can't tell apart any more.
  */
-#include "session/census.h"
+#include "session/declared.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,14 +50,14 @@ struct file {
 	struct sonde_elf_table table;
 };
 
-struct sonde_census {
+struct sonde_declared {
 	const char *rules;
 	size_t rules_size;
 	uint32_t loglevel;
 	const char *asked; /* of the file at hand; NULL: all of it happens */
 	const char *words;
 	uint32_t nr;
-	uint32_t hashes[SONDE_CENSUS_ENOUGH]; /* of what was counted */
+	uint32_t hashes[SONDE_DECLARED_ENOUGH]; /* of what was counted */
 	uint64_t scan_left;
 	char maps[MAPS_BYTES + 1];
 	char names[NAMES_BYTES];
@@ -76,40 +76,41 @@ static int read_at(int fd, uint64_t offset, void *to, size_t size)
 	return (size_t)n == size ? 0 : -EINVAL;
 }
 
-static bool is_done(const struct sonde_census *census)
+static bool is_done(const struct sonde_declared *declared)
 {
-	return census->nr == SONDE_CENSUS_ENOUGH;
+	return declared->nr == SONDE_DECLARED_ENOUGH;
 }
 
 /* ---- descriptions ---- */
 
-static void count(struct sonde_census *census, const struct sonde_desc *desc)
+static void count(struct sonde_declared *declared,
+		  const struct sonde_desc *desc)
 {
 	uint32_t hash = sonde_desc_hash(desc);
 
-	if (is_done(census) || sonde_desc_is_reference(desc) ||
-	    (census->asked &&
-	     !sonde_asked(census->asked, sonde_desc_provider(desc))) ||
-	    !sonde_select(census->rules, census->rules_size, census->loglevel,
-			  sonde_desc_provider(desc), sonde_desc_name(desc),
-			  sonde_desc_loglevel(desc)))
+	if (is_done(declared) || sonde_desc_is_reference(desc) ||
+	    (declared->asked &&
+	     !sonde_asked(declared->asked, sonde_desc_provider(desc))) ||
+	    !sonde_select(declared->rules, declared->rules_size,
+			  declared->loglevel, sonde_desc_provider(desc),
+			  sonde_desc_name(desc), sonde_desc_loglevel(desc)))
 		return;
-	for (uint32_t i = 0; i < census->nr; i++)
-		if (census->hashes[i] == hash)
+	for (uint32_t i = 0; i < declared->nr; i++)
+		if (declared->hashes[i] == hash)
 			return;
-	census->hashes[census->nr++] = hash;
+	declared->hashes[declared->nr++] = hash;
 }
 
 /* Counts what is in the chunk; returns how far it has been seen to its end. */
-static size_t scan_chunk(struct sonde_census *census, size_t size)
+static size_t scan_chunk(struct sonde_declared *declared, size_t size)
 {
 	const struct sonde_desc *desc;
 	size_t at = 0;
 	size_t end = 0;
 
-	while (!is_done(census) &&
-	       sonde_desc_scan(census->chunk, size, &at, &desc, NULL)) {
-		count(census, desc);
+	while (!is_done(declared) &&
+	       sonde_desc_scan(declared->chunk, size, &at, &desc, NULL)) {
+		count(declared, desc);
 		end = at;
 	}
 	return end;
@@ -117,24 +118,27 @@ static size_t scan_chunk(struct sonde_census *census, size_t size)
 
 /* A description may lie across the end of a chunk: then the next one starts
  * early enough to hold all of it. */
-static int scan_section(struct sonde_census *census, const struct file *file,
+static int scan_section(struct sonde_declared *declared,
+			const struct file *file,
 			const struct sonde_elf_section *section)
 {
 	uint64_t at = 0;
 
-	while (!is_done(census) && at < section->size && census->scan_left) {
+	while (!is_done(declared) && at < section->size &&
+	       declared->scan_left) {
 		uint64_t left = section->size - at;
 		size_t n = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
 		size_t seen;
 		int rc;
 
-		if (n > census->scan_left)
-			n = (size_t)census->scan_left;
-		rc = read_at(file->fd, section->offset + at, census->chunk, n);
+		if (n > declared->scan_left)
+			n = (size_t)declared->scan_left;
+		rc = read_at(file->fd, section->offset + at, declared->chunk,
+			     n);
 		if (rc)
 			return rc;
-		census->scan_left -= n;
-		seen = scan_chunk(census, n);
+		declared->scan_left -= n;
+		seen = scan_chunk(declared, n);
 		if (n < CHUNK_BYTES)
 			break;
 		at += seen > n - SONDE_DESC_MAX ? seen : n - SONDE_DESC_MAX;
@@ -144,7 +148,7 @@ static int scan_section(struct sonde_census *census, const struct file *file,
 
 /* ---- files ---- */
 
-static int read_table(struct sonde_census *census, struct file *file)
+static int read_table(struct sonde_declared *declared, struct file *file)
 {
 	uint8_t bytes[SONDE_ELF_HEAD_BYTES] = { 0 };
 	struct sonde_elf_section names;
@@ -160,24 +164,25 @@ static int read_table(struct sonde_census *census, struct file *file)
 	if (head.nr_sections > SECTIONS_MAX)
 		return -E2BIG;
 	file->table = (struct sonde_elf_table){
-		.sections = census->sections,
+		.sections = declared->sections,
 		.nr = head.nr_sections,
 		.is_narrow = head.is_narrow,
 		.file_size = file->size,
 	};
 	if (!head.nr_sections)
 		return 0;
-	rc = read_at(file->fd, head.sections_off, census->sections,
+	rc = read_at(file->fd, head.sections_off, declared->sections,
 		     (size_t)head.nr_sections * head.entry_bytes);
 	if (rc)
 		return rc;
 	names = sonde_elf_section(&file->table, head.names_index);
-	if (!names.in_file || names.size > sizeof(census->names))
+	if (!names.in_file || names.size > sizeof(declared->names))
 		return -EINVAL;
-	rc = read_at(file->fd, names.offset, census->names, (size_t)names.size);
+	rc = read_at(file->fd, names.offset, declared->names,
+		     (size_t)names.size);
 	if (rc)
 		return rc;
-	file->table.names = census->names;
+	file->table.names = declared->names;
 	file->table.names_size = names.size;
 	return 0;
 }
@@ -198,7 +203,7 @@ static bool find_section(const struct file *file, const char *name,
 }
 
 /* Whether its dynamic symbols have our marker among their names. */
-static bool is_linked_with_us(struct sonde_census *census,
+static bool is_linked_with_us(struct sonde_declared *declared,
 			      const struct file *file)
 {
 	struct sonde_elf_section names;
@@ -212,9 +217,9 @@ static bool is_linked_with_us(struct sonde_census *census,
 		uint64_t left = names.size - at;
 		size_t n = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
 
-		if (read_at(file->fd, names.offset + at, census->chunk, n))
+		if (read_at(file->fd, names.offset + at, declared->chunk, n))
 			return false;
-		if (memmem(census->chunk, n, marker, MARKER_BYTES))
+		if (memmem(declared->chunk, n, marker, MARKER_BYTES))
 			return true;
 		/* It may lie across the end. */
 		at += n - MARKER_BYTES + 1;
@@ -222,31 +227,31 @@ static bool is_linked_with_us(struct sonde_census *census,
 	return false;
 }
 
-static bool may_be_cxx(struct sonde_census *census, const struct file *file,
+static bool may_be_cxx(struct sonde_declared *declared, const struct file *file,
 		       bool is_static)
 {
 	struct sonde_elf_section notes;
 
 	return find_section(file, ".note.stapsdt", &notes) &&
-	       (is_static || is_linked_with_us(census, file));
+	       (is_static || is_linked_with_us(declared, file));
 }
 
-static int add_file(struct sonde_census *census, struct file *file,
+static int add_file(struct sonde_declared *declared, struct file *file,
 		    bool is_static)
 {
-	int rc = read_table(census, file);
+	int rc = read_table(declared, file);
 	bool is_cxx;
 
 	if (rc)
 		return rc;
-	is_cxx = may_be_cxx(census, file, is_static);
+	is_cxx = may_be_cxx(declared, file, is_static);
 	for (uint32_t i = 0; !rc && i < file->table.nr; i++) {
 		struct sonde_elf_section section =
 			sonde_elf_section(&file->table, i);
 
 		if (section.in_file && section.is_constant &&
 		    (is_cxx || !strcmp(section.name, SONDE_ELF_DESC_SECTION)))
-			rc = scan_section(census, file, &section);
+			rc = scan_section(declared, file, &section);
 	}
 	return rc;
 }
@@ -268,22 +273,23 @@ static int examine(int fd, struct file *ret_file)
 	return 0;
 }
 
-int sonde_census_add_file(struct sonde_census *census, int fd, bool is_static)
+int sonde_declared_add_file(struct sonde_declared *declared, int fd,
+			    bool is_static)
 {
 	struct file file = { .fd = -1 };
 	int rc = examine(fd, &file);
 
-	return rc ? rc : add_file(census, &file, is_static);
+	return rc ? rc : add_file(declared, &file, is_static);
 }
 
-bool sonde_census_has_tracepoints(struct sonde_census *census, int fd)
+bool sonde_declared_has_tracepoints(struct sonde_declared *declared, int fd)
 {
 	struct file file = { .fd = -1 };
 	struct sonde_elf_section section;
 
-	return !examine(fd, &file) && !read_table(census, &file) &&
+	return !examine(fd, &file) && !read_table(declared, &file) &&
 	       (find_section(&file, SONDE_ELF_DESC_SECTION, &section) ||
-		is_linked_with_us(census, &file));
+		is_linked_with_us(declared, &file));
 }
 
 /* ---- processes ---- */
@@ -306,8 +312,8 @@ static int open_regular(const char *path, struct file *ret_file)
 
 /* Adds one of the files mapped beside the program. Best effort: what can't be
  * opened or read isn't counted. */
-static void add_mapped(struct sonde_census *census, pid_t pid, const char *path,
-		       const struct file *program)
+static void add_mapped(struct sonde_declared *declared, pid_t pid,
+		       const char *path, const struct file *program)
 {
 	char full[PATH_MAX + 32];
 	struct file file = { .fd = -1 };
@@ -316,14 +322,14 @@ static void add_mapped(struct sonde_census *census, pid_t pid, const char *path,
 	if (n >= (int)sizeof(full) || open_regular(full, &file))
 		return;
 	if (!strcmp(sonde_text_base(path), SONDE_ASKED_LIBRARY))
-		census->asked = census->words;
+		declared->asked = declared->words;
 	if (file.dev != program->dev || file.ino != program->ino)
-		(void)add_file(census, &file, false);
-	census->asked = NULL;
+		(void)add_file(declared, &file, false);
+	declared->asked = NULL;
 	(void)close(file.fd); /* it was only read */
 }
 
-static void add_mappings(struct sonde_census *census, pid_t pid,
+static void add_mappings(struct sonde_declared *declared, pid_t pid,
 			 const struct file *program)
 {
 	uint64_t start_ns = sonde_monotonic_ns();
@@ -331,8 +337,8 @@ static void add_mappings(struct sonde_census *census, pid_t pid,
 	uint32_t nr_files = 0;
 	char *save;
 
-	for (char *line = strtok_r(census->maps, "\n", &save);
-	     line && nr_files < FILES_MAX && !is_done(census);
+	for (char *line = strtok_r(declared->maps, "\n", &save);
+	     line && nr_files < FILES_MAX && !is_done(declared);
 	     line = strtok_r(NULL, "\n", &save)) {
 		struct sonde_proc_mapping mapping;
 
@@ -342,18 +348,18 @@ static void add_mappings(struct sonde_census *census, pid_t pid,
 			continue;
 		if (sonde_monotonic_ns() - start_ns > PROCESS_NS)
 			return;
-		add_mapped(census, pid, mapping.path, program);
+		add_mapped(declared, pid, mapping.path, program);
 		before = mapping.path;
 		nr_files++;
 	}
 }
 
-int sonde_census_add_process(struct sonde_census *census, pid_t pid)
+int sonde_declared_add_process(struct sonde_declared *declared, pid_t pid)
 {
 	char path[48];
 	struct file program = { .fd = -1 };
 	/* Cut where it is too long. */
-	int rc = sonde_textfile_read(census->maps, sizeof(census->maps),
+	int rc = sonde_textfile_read(declared->maps, sizeof(declared->maps),
 				     "/proc/%d/maps", pid);
 
 	if (rc < 0)
@@ -362,46 +368,47 @@ int sonde_census_add_process(struct sonde_census *census, pid_t pid)
 	rc = open_regular(path, &program);
 	if (rc)
 		return rc;
-	(void)add_file(census, &program, !strstr(census->maps, "/libsonde.so"));
-	add_mappings(census, pid, &program);
+	(void)add_file(declared, &program,
+		       !strstr(declared->maps, "/libsonde.so"));
+	add_mappings(declared, pid, &program);
 	(void)close(program.fd); /* it was only read */
 	return 0;
 }
 
 /* ---- life ---- */
 
-void sonde_census_ask(struct sonde_census *census, const char *words)
+void sonde_declared_ask(struct sonde_declared *declared, const char *words)
 {
-	census->words = words;
+	declared->words = words;
 }
 
-void sonde_census_restart(struct sonde_census *census)
+void sonde_declared_restart(struct sonde_declared *declared)
 {
-	census->nr = 0;
-	census->scan_left = SCAN_BYTES;
+	declared->nr = 0;
+	declared->scan_left = SCAN_BYTES;
 }
 
-struct sonde_census *sonde_census_new(const char *rules, size_t rules_size,
-				      uint32_t loglevel)
+struct sonde_declared *sonde_declared_new(const char *rules, size_t rules_size,
+					  uint32_t loglevel)
 {
-	struct sonde_census *census = malloc(sizeof(*census));
+	struct sonde_declared *declared = malloc(sizeof(*declared));
 
-	if (!census)
+	if (!declared)
 		return NULL;
-	census->rules = rules;
-	census->rules_size = rules_size;
-	census->loglevel = loglevel;
-	census->asked = census->words = NULL;
-	sonde_census_restart(census);
-	return census;
+	declared->rules = rules;
+	declared->rules_size = rules_size;
+	declared->loglevel = loglevel;
+	declared->asked = declared->words = NULL;
+	sonde_declared_restart(declared);
+	return declared;
 }
 
-uint32_t sonde_census_nr(const struct sonde_census *census)
+uint32_t sonde_declared_nr(const struct sonde_declared *declared)
 {
-	return census->nr;
+	return declared->nr;
 }
 
-void sonde_census_free(struct sonde_census *census)
+void sonde_declared_free(struct sonde_declared *declared)
 {
-	free(census);
+	free(declared);
 }
