@@ -153,14 +153,14 @@ static void tell_hooks(void *ctx, struct sonde_summary *summary)
 #endif
 
 int sonde_command_attach_hooks(struct sonde_record_options *options,
-			       struct sonde_front_hooks *table,
-			       const struct sonde_front_hooks **ret)
+			       struct sonde_frontend_hooks *table,
+			       const struct sonde_frontend_hooks **ret)
 {
 	if (!options->nr_functions && !options->nr_sites &&
 	    (!options->session.attaches || !options->session.has_hooks))
 		return 0;
 #ifdef SONDE_HAVE_PROBES
-	*table = (struct sonde_front_hooks){
+	*table = (struct sonde_frontend_hooks){
 		.ctx = options,
 		.begin = begin_hooks,
 		.attach = attach_hooks,

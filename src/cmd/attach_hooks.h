@@ -6,13 +6,13 @@
 #ifndef CMD_ATTACH_HOOKS_H
 #define CMD_ATTACH_HOOKS_H
 
-#include "session/front_hooks.h"
+#include "session/frontend_hooks.h"
 #include "session/options.h"
 
 /* 0, and *ret is `table` or, if none are wanted, as it was; or an exit status:
  * said why. Both are needed as long as the table is used; one for a process. */
 int sonde_command_attach_hooks(struct sonde_record_options *options,
-			       struct sonde_front_hooks *table,
-			       const struct sonde_front_hooks **ret);
+			       struct sonde_frontend_hooks *table,
+			       const struct sonde_frontend_hooks **ret);
 
 #endif /* CMD_ATTACH_HOOKS_H */

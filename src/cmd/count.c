@@ -33,7 +33,7 @@ static int draw_board(struct counting *counting, bool is_last)
 					counting->out);
 }
 
-/* For the front: is it time for a table? */
+/* For the front end: is it time for a table? */
 static bool look(void *ctx)
 {
 	struct counting *counting = ctx;
@@ -80,11 +80,12 @@ static void tell(const struct counting *counting,
 
 /* ---- the command ---- */
 
-static int count(struct counting *counting, struct sonde_front_config *config)
+static int count(struct counting *counting,
+		 struct sonde_frontend_config *config)
 {
 	const struct sonde_record_options *options = counting->options;
-	static struct sonde_front_result result;
-	int rc = sonde_front_run(config, &result);
+	static struct sonde_frontend_result result;
+	int rc = sonde_frontend_run(config, &result);
 
 	if (rc)
 		return sonde_command_explain_failure(&result, rc);

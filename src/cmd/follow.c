@@ -3,7 +3,7 @@
  * follow.c - a recording that is looked at while it goes on (follow.h).
  *
  * Without a session there is a recording as any other, into a directory that is
- * removed at the end; the front looks into it between two waits. What was read
+ * removed at the end; the front end looks into it between two waits. What was read
  * of its files is given back to the file system, so that a look of days takes no
  * more room than one of seconds.
  */
@@ -72,7 +72,7 @@ static void free_behind(struct own *own)
 	}
 }
 
-/* For the front. */
+/* For the front end. */
 static bool look(void *ctx)
 {
 	struct own *own = ctx;
@@ -111,7 +111,7 @@ static void leave_place(struct own *own, bool is_kept)
 	own->freed = NULL;
 }
 
-/* The front had them blocked: from now on Ctrl-C ends our waiting for whoever
+/* The front end had them blocked: from now on Ctrl-C ends our waiting for whoever
  * looks. */
 static void wait_with_signals(const struct own *own)
 {
@@ -125,8 +125,8 @@ static void wait_with_signals(const struct own *own)
 }
 
 static void tell_summary(const struct own *own,
-			 const struct sonde_front_config *config,
-			 struct sonde_front_result *result)
+			 const struct sonde_frontend_config *config,
+			 struct sonde_frontend_result *result)
 {
 	if (own->options->program && result->have_summary) {
 		(void)sonde_command_explain_nothing(config->program_path,
@@ -140,11 +140,11 @@ static void tell_summary(const struct own *own,
 }
 
 /* From begin to finish. */
-static int record(struct own *own, struct sonde_front_config *config)
+static int record(struct own *own, struct sonde_frontend_config *config)
 {
 	const struct sonde_command_follower *follower = own->follower;
-	static struct sonde_front_result result;
-	int rc = sonde_front_run(config, &result);
+	static struct sonde_frontend_result result;
+	int rc = sonde_frontend_run(config, &result);
 	bool is_enough;
 	int status;
 

@@ -2,7 +2,7 @@
 /*
  * latency_record.c - a measurement that is recorded (latency_record.h).
  *
- * The child is the front of the recording; it gets Ctrl-C as we do, which is for
+ * The child is the front end of the recording; it gets Ctrl-C as we do, which is for
  * its program, so we wait for it as system(3) does. If we end before it, it
  * removes what it has made.
  */
@@ -129,8 +129,8 @@ void latency_recording_end(struct latency_recording *recording)
 /* ---- one ---- */
 
 /* In the child: an exit status. */
-static int recording_front(struct latency_recording *recording, int output_fd,
-			   pid_t parent)
+static int recording_frontend(struct latency_recording *recording,
+			      int output_fd, pid_t parent)
 {
 	int rc;
 
@@ -138,7 +138,7 @@ static int recording_front(struct latency_recording *recording, int output_fd,
 	(void)fflush(stdout);
 	if (output_fd != STDOUT_FILENO && dup2(output_fd, STDOUT_FILENO) < 0)
 		return SONDE_EXIT_FAILED;
-	rc = sonde_front_run(&recording->start.config, recording->result);
+	rc = sonde_frontend_run(&recording->start.config, recording->result);
 	if (getppid() != parent)
 		sonde_place_remove(&recording->place);
 	return rc ? sonde_command_explain_failure(recording->result, rc) : 0;
@@ -160,7 +160,7 @@ static int recording_wait(struct latency_recording *recording, int output_fd)
 	if (!child) {
 		(void)sigaction(SIGINT, &interrupt, NULL);
 		(void)sigaction(SIGQUIT, &quit, NULL);
-		_exit(recording_front(recording, output_fd, parent));
+		_exit(recording_frontend(recording, output_fd, parent));
 	}
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
@@ -172,7 +172,7 @@ static int recording_wait(struct latency_recording *recording, int output_fd)
 /* Whether it is a recording of a whole measurement. */
 static int recording_judge(const struct latency_recording *recording)
 {
-	const struct sonde_front_result *result = recording->result;
+	const struct sonde_frontend_result *result = recording->result;
 	int status = sonde_command_exit_status(&recording->options, result);
 
 	if (status)

@@ -22,7 +22,7 @@ struct latency_recording {
 	char directory[PATH_MAX]; /* of the trace */
 	char chosen[PATH_MAX];
 	char self[PATH_MAX];
-	struct sonde_front_result *result; /* of the last one; shared */
+	struct sonde_frontend_result *result; /* of the last one; shared */
 };
 
 /*

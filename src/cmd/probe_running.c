@@ -47,7 +47,7 @@ enum {
 /* One that runs. */
 struct probe_running {
 	sonde_probe_kernel_parse *parse;
-	pid_t front;
+	pid_t frontend;
 	char text[WORDS_SIZE]; /* what it was called with, word by word */
 	char *words[WORDS_MAX];
 	struct sonde_probe_kernel_options options;
@@ -76,7 +76,7 @@ static void place_trace(struct probe_running *running)
 	running->where[0] = '\0';
 	if (!output)
 		return;
-	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", running->front);
+	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", running->frontend);
 	length = output[0] == '/' ? -1 : readlink(link, cwd, sizeof(cwd));
 	if (length > 0 && length < (ssize_t)sizeof(cwd))
 		(void)snprintf(running->where, PATH_SIZE, "%.*s/%s",
@@ -94,13 +94,13 @@ static bool is_probe_running(pid_t pid, struct probe_running *running)
 	sonde_process_name(pid, name);
 	if (strcmp(name, SONDE_RECORDER_COMM) != 0)
 		return false;
-	running->front = sonde_process_parent(pid);
+	running->frontend = sonde_process_parent(pid);
 	size = sonde_textfile_read(running->text, sizeof(running->text),
 				   "/proc/%d/cmdline", pid);
 	nr = size > 0 ? split_cmdline(running->text, (size_t)size,
 				      running->words) :
 			0;
-	if (running->front <= 0 || nr < 3 ||
+	if (running->frontend <= 0 || nr < 3 ||
 	    strcmp(running->words[1], "probe") != 0 ||
 	    !running->parse(nr - 1, running->words + 1, &running->options))
 		return false;
@@ -165,7 +165,7 @@ static void add_running_rows(struct sonde_table *table,
 	while (next_running_probe(running, &at, text, name)) {
 		sonde_table_row(table);
 		sonde_table_text(table, COLUMN_NAME, name);
-		sonde_table_int(table, COLUMN_PID, running->front);
+		sonde_table_int(table, COLUMN_PID, running->frontend);
 		if (running->where[0])
 			sonde_table_text(table, COLUMN_TRACE, running->where);
 		sonde_table_text(table, COLUMN_PROBE, text);
@@ -217,10 +217,10 @@ int sonde_probe_kernel_running(sonde_probe_kernel_parse *parse, bool json)
 
 /* ---- --stop ---- */
 
-/* The trace is finished when the front has ended. */
+/* The trace is finished when the front end has ended. */
 static int end_running(const struct probe_running *running, const char *name)
 {
-	int fd = sonde_proc_pidfd(running->front);
+	int fd = sonde_proc_pidfd(running->frontend);
 	struct pollfd ended = { .fd = fd, .events = POLLIN };
 	int rc = fd < 0 ? fd : 0;
 
@@ -233,7 +233,7 @@ static int end_running(const struct probe_running *running, const char *name)
 	if (rc) {
 		sonde_complain("probe: %.100s, of process %d, can't be ended: "
 			       "%s",
-			       name, running->front, strerrordesc_np(-rc));
+			       name, running->frontend, strerrordesc_np(-rc));
 		return EXIT_FAILED;
 	}
 	if (running->where[0])
@@ -261,7 +261,8 @@ int sonde_probe_kernel_stop(sonde_probe_kernel_parse *parse, const char *name)
 	if (running.options.program) {
 		sonde_complain("probe: %.100s is recorded while %.100s runs, "
 			       "below process %d: it is over when that ends",
-			       name, running.options.program[0], running.front);
+			       name, running.options.program[0],
+			       running.frontend);
 		return EXIT_FAILED;
 	}
 	return end_running(&running, name);

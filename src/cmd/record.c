@@ -27,14 +27,14 @@
 #include "session/budget.h"
 #include "session/cgroup.h"
 #include "session/declared.h"
-#include "session/front.h"
+#include "session/frontend.h"
 #include "session/options.h"
 #include "sys/cpus.h"
 #include "view/text/show.h"
 
 /* Somebody may have moved it: `path` is where it is then. */
 static void find_directory(const struct sonde_place *place,
-			   struct sonde_front_result *result,
+			   struct sonde_frontend_result *result,
 			   char path[PATH_MAX])
 {
 	char text[SONDE_NOTE_SIZE];
@@ -72,7 +72,7 @@ static void find_directory(const struct sonde_place *place,
 }
 
 static void show(const struct sonde_record_options *options,
-		 struct sonde_front_result *result, const char *directory,
+		 struct sonde_frontend_result *result, const char *directory,
 		 const char *program)
 {
 	struct sonde_summary_style style = {
@@ -104,9 +104,9 @@ static void show(const struct sonde_record_options *options,
 
 /* Everything is there but the directory. */
 static int record_into_directory(const struct sonde_record_options *options,
-				 struct sonde_front_config *config)
+				 struct sonde_frontend_config *config)
 {
-	static struct sonde_front_result result;
+	static struct sonde_frontend_result result;
 	struct sonde_place place = SONDE_PLACE_NONE;
 	char directory[PATH_MAX];
 	char text[400];
@@ -127,7 +127,7 @@ static int record_into_directory(const struct sonde_record_options *options,
 	if (options->session.kernel.rules &&
 	    sonde_doctor_clean(text, sizeof(text)) > 0)
 		sonde_complain("%s", text);
-	rc = sonde_front_run(config, &result);
+	rc = sonde_frontend_run(config, &result);
 	if (rc) {
 		/* What was made for the program goes. */
 		sonde_place_remove(&place);

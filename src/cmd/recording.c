@@ -189,7 +189,7 @@ int sonde_command_prepare(struct sonde_record_options *options,
 	int rc = sonde_command_hooks(options, ret_start->hooks);
 
 	*ret_start->preload = '\0';
-	ret_start->config = (struct sonde_front_config){
+	ret_start->config = (struct sonde_frontend_config){
 		.session = &options->session,
 		.program = options->program,
 		.quiet = options->quiet,

@@ -15,8 +15,8 @@
 
 #include "ctf/place.h"
 #include "ring/shadow.h"
-#include "session/front.h"
-#include "session/front_hooks.h"
+#include "session/frontend.h"
+#include "session/frontend_hooks.h"
 #include "session/launch.h"
 #include "session/options.h"
 
@@ -61,10 +61,10 @@ int sonde_command_function_rule(const struct sonde_record_options *options,
 int sonde_command_hooks(const struct sonde_record_options *options,
 			char text[SONDE_HOOKS_TEXT]);
 
-/* What a front is told, and what that points to; as long as it runs. */
+/* What a front end is told, and what that points to; as long as it runs. */
 struct sonde_command_start {
-	struct sonde_front_config config;
-	struct sonde_front_hooks table;
+	struct sonde_frontend_config config;
+	struct sonde_frontend_hooks table;
 	char program[PATH_MAX];
 	char preload[PATH_MAX];
 	char hooks[SONDE_HOOKS_TEXT];
@@ -82,7 +82,7 @@ int sonde_command_prepare_recording(struct sonde_record_options *options,
 int sonde_command_record_run(struct sonde_record_options *options);
 
 /* Says why nothing began; the exit status of that. */
-int sonde_command_explain_failure(const struct sonde_front_result *result,
+int sonde_command_explain_failure(const struct sonde_frontend_result *result,
 				  int rc);
 
 /* Notes why no process was recorded, as far as it can be known. False: not at
@@ -97,6 +97,6 @@ void sonde_command_explain_rules(const struct sonde_record_options *options,
 
 /* The program's, or how the recording ended. */
 int sonde_command_exit_status(const struct sonde_record_options *options,
-			      const struct sonde_front_result *result);
+			      const struct sonde_frontend_result *result);
 
 #endif /* CMD_RECORDING_H */

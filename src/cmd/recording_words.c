@@ -151,7 +151,7 @@ int sonde_command_hooks(const struct sonde_record_options *options,
 	return rc;
 }
 
-int sonde_command_explain_failure(const struct sonde_front_result *result,
+int sonde_command_explain_failure(const struct sonde_frontend_result *result,
 				  int rc)
 {
 	sonde_complain("%s", result->failed);
@@ -236,7 +236,7 @@ void sonde_command_explain_rules(const struct sonde_record_options *options,
 }
 
 int sonde_command_exit_status(const struct sonde_record_options *options,
-			      const struct sonde_front_result *result)
+			      const struct sonde_frontend_result *result)
 {
 	/* A signal is the way to end a recording of the machine. */
 	if (!options->program)

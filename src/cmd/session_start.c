@@ -159,7 +159,7 @@ static int start(struct sonde_record_options *options, const char *name,
 		 char *const *words)
 {
 	char cwd[PATH_MAX] = "";
-	struct sonde_front_hooks table;
+	struct sonde_frontend_hooks table;
 	struct sonde_rundir home;
 	struct sonde_recorder_start_config config = {
 		.session = &options->session,

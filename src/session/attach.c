@@ -144,7 +144,7 @@ static bool is_meant(const struct sonde_attach *attach, pid_t pid)
 	const struct sonde_attach_options *options = attach->config.options;
 
 	return is_wanted(options, pid) && is_of_user(attach, pid) &&
-	       is_in_cgroup(options, pid) && pid != attach->config.front &&
+	       is_in_cgroup(options, pid) && pid != attach->config.frontend &&
 	       pid != getpid();
 }
 

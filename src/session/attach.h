@@ -33,7 +33,7 @@ struct sonde_attach;
 
 struct sonde_attach_config {
 	const struct sonde_attach_options *options;
-	pid_t front; /* it and we are never meant */
+	pid_t frontend; /* it and we are never meant */
 	/*
 	 * Takes over the arena's descriptor, and of `who` what it wants. 0;
 	 * -EALREADY: it has the arena; or -errno.
@@ -48,7 +48,7 @@ struct sonde_attach_config {
 	int (*sample)(void *ctx, pid_t pid, bool is_taken, char *why,
 		      size_t size);
 	/*
-	 * Or, in place of all that: makes events in the process (session/front.h).
+	 * Or, in place of all that: makes events in the process (session/frontend.h).
 	 * 0 or -errno, and then `why_not` gives one line, until the next call.
 	 */
 	int (*hook)(void *ctx, const struct sonde_peer *who);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * board.h - counts as they stand: memory that the recorder writes and the front
+ * board.h - counts as they stand: memory that the recorder writes and the front end
  * reads at any time (recorder.h).
  *
  * Rows are added and never removed; what a row is about is written before the
  * row is one (`nr_rows`, release). Numbers only grow, each by one store. So the
- * front reads without a lock, and what a recorder that was killed has written
+ * front end reads without a lock, and what a recorder that was killed has written
  * stays. Both are one program: there is no format to keep.
  *
  * It is address space: rows that aren't used have no memory.
@@ -37,7 +37,7 @@ struct sonde_board_row {
 };
 
 struct sonde_board {
-	/* The front's, before the recorder is there. */
+	/* The front end's, before the recorder is there. */
 	bool by_process; /* a row for each program */
 	bool has_value;  /* rows have values */
 	uint32_t nr_keys;

@@ -67,7 +67,7 @@ be_recorder(const struct sonde_recorder_config *config)
 	int null;
 
 	/* One of them is the other end of our control socket: its end tells us
-	 * of the front's. */
+	 * of the front end's. */
 	close_others(kept, SONDE_ARRAY_SIZE(kept));
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	/* Whoever reads what the program prints must not wait for us. */
@@ -94,7 +94,7 @@ static int start(struct sonde_child *child,
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	config->control_fd = pair[1];
-	config->front = getpid();
+	config->frontend = getpid();
 	*ret_what = "starting the recorder";
 	/* A fork, but for the signal at its end. */
 	pid = syscall(SYS_clone, 0, 0, 0, 0, 0);

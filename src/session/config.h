@@ -167,7 +167,7 @@ struct sonde_session_config {
 	const char *hooks;
 	bool attaches;
 	bool lets_in;
-	/* The trace is only for whoever started it: if the front is killed, it
+	/* The trace is only for whoever started it: if the front end is killed, it
 	 * goes. */
 	bool is_scratch;
 	struct sonde_attach_options attach;

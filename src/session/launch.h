@@ -5,7 +5,7 @@
  * The program is looked for before anything else is made, so that a mistyped
  * name leaves nothing behind; what only exec can find out comes back over a
  * pipe that exec closes. The child gets the signal mask and dispositions the
- * front had when it started, the session's name in the environment, the file that
+ * front end had when it started, the session's name in the environment, the file that
  * marks can be written to, if there is one, and, if asked for, our helper library in front of LD_PRELOAD.
  */
 #ifndef SESSION_LAUNCH_H

@@ -267,7 +267,7 @@ static void start_watch(struct sonde_recorder *r)
 {
 	const struct sonde_session_config *config = r->config->session;
 	struct sonde_watch_config watch_config = {
-		.front = r->config->front,
+		.frontend = r->config->frontend,
 		.hooks = config->has_hooks,
 		.declared = r->declared,
 		.has_arena = has_arena,
@@ -406,7 +406,7 @@ static uint64_t raise_limit(int resource)
 }
 
 /* We share the program's process group: what it sends to all of that is not
- * for us. The limits are ours alone: the program is the front's child. */
+ * for us. The limits are ours alone: the program is the front end's child. */
 static void shield(struct sonde_recorder *r)
 {
 	for (int number = 1; number <= SIGRTMAX; number++)
@@ -464,7 +464,7 @@ static int open_kernel(struct sonde_recorder *r,
 		.clock_kind = clock_kind(r),
 		.now = r->timebase.now,
 		.number = config->number,
-		.self = { config->front, getpid() },
+		.self = { config->frontend, getpid() },
 		.summary = &r->summary,
 		.marks = sonde_session_marks_wants(r->marks),
 	};
@@ -543,7 +543,7 @@ static int open_session(struct sonde_recorder *r,
 	return 0;
 }
 
-/* False: the front has ended, as the loop will find. */
+/* False: the front end has ended, as the loop will find. */
 static bool await_go(const struct sonde_recorder *r,
 		     struct sonde_recorder_go *ret_go)
 {
@@ -555,7 +555,7 @@ static bool await_go(const struct sonde_recorder *r,
 	return n == (ssize_t)sizeof(*ret_go);
 }
 
-/* The front has made the program: from now on the kernel is traced. */
+/* The front end has made the program: from now on the kernel is traced. */
 static int start_kernel(struct sonde_recorder *r,
 			const struct sonde_recorder_go *go)
 {
@@ -581,7 +581,7 @@ static int start_kernel(struct sonde_recorder *r,
 }
 
 /* Where the kernel tells who begins; else the looks from time to time must do. They do
- * where nobody is to be woken (overwrite), and for hooks, which are the front's. */
+ * where nobody is to be woken (overwrite), and for hooks, which are the front end's. */
 static void hear_of_execs(struct sonde_recorder *r)
 {
 	if (!sonde_attach_waits(r->attach) || is_idle(r) ||
@@ -615,7 +615,7 @@ static int start_attach(struct sonde_recorder *r,
 {
 	const struct sonde_attach_config config = {
 		.options = &r->config->session->attach,
-		.front = r->config->front,
+		.frontend = r->config->frontend,
 		.take = sonde_recorder_take_found,
 		.why = sonde_recorder_refusal,
 		.sample = r->kernel && sonde_session_samples_running(
@@ -635,7 +635,7 @@ static int start_attach(struct sonde_recorder *r,
 	hear_of_execs(r);
 	ready->nr_attached = sonde_attach_look(r->attach);
 	r->next_attach_ns = sonde_monotonic_ns() + ATTACH_NS;
-	/* With hooks, the front knows who comes. */
+	/* With hooks, the front end knows who comes. */
 	if (r->config->session->has_hooks)
 		return 0;
 	if (sonde_attach_is_hopeless(r->attach, ready->text,
@@ -772,8 +772,8 @@ new_recorder(const struct sonde_recorder_config *config)
 	r->start_ns = sonde_monotonic_ns();
 	r->backlog = sonde_rendezvous_backlog();
 	/* Who made our socket pair. */
-	if (sonde_peer_of(config->control_fd, &r->front))
-		r->front = (struct sonde_peer){ config->front, 0, -1 };
+	if (sonde_peer_of(config->control_fd, &r->frontend))
+		r->frontend = (struct sonde_peer){ config->frontend, 0, -1 };
 	for (uint32_t i = 0; i < SONDE_RECORDER_PEERS_MAX; i++)
 		r->peers[i] = (struct sonde_recorder_peer){ .fd = -1,
 							    .who.pidfd = -1 };
@@ -797,7 +797,7 @@ static void free_recorder(struct sonde_recorder *r)
 {
 	for (uint32_t i = 0; i < SONDE_RECORDER_PEERS_MAX; i++)
 		sonde_recorder_drop_peer(r, &r->peers[i]);
-	sonde_peer_release(&r->front);
+	sonde_peer_release(&r->frontend);
 	sonde_watch_free(r->watch);
 	sonde_attach_free(r->attach);
 	sonde_declared_free(r->declared);
@@ -828,7 +828,7 @@ static void stop_listening(struct sonde_recorder *r)
 
 	if (r->config->listen_fd < 0)
 		return;
-	(void)unlink(r->config->path); /* the front does if we can't */
+	(void)unlink(r->config->path); /* the front end does if we can't */
 	/* as a peer's (sonde_recorder_drop_peer); it may never have been in it */
 	(void)epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->config->listen_fd, NULL);
 	(void)shutdown(r->config->listen_fd, SHUT_RDWR);
@@ -852,7 +852,7 @@ static void note_error(struct sonde_recorder *r, int error)
 }
 
 /* What others did to the trace's files. If all of its directory is gone, the
- * front says so. */
+ * front end says so. */
 static void look_for_harm(struct sonde_recorder *r,
 			  struct sonde_ctf_trace *trace)
 {
@@ -963,7 +963,7 @@ static void record(struct sonde_recorder *r)
 
 	start_watch(r);
 	r->has_holder = r->config->named && session->has_hooks;
-	/* With hooks, the front takes them out first, at its time. */
+	/* With hooks, the front end takes them out first, at its time. */
 	if (session->duration_us &&
 	    (r->config->named || !(session->attaches && session->has_hooks)))
 		r->end_ns = sonde_monotonic_ns() + session->duration_us * 1000;

@@ -3,25 +3,25 @@
  * recorder.h - the recording child: lets processes in, reads their rings,
  * writes the trace.
  *
- * `sonde record` is two processes. The front (session/front.h) starts the
+ * `sonde record` is two processes. The front end (session/frontend.h) starts the
  * program and waits for it; the recording child, made before the program, does
  * all the work. They share one socket pair:
  *
- *	child -> front	one sonde_recorder_ready: the trace is open, or why not
+ *	child -> front end	one sonde_recorder_ready: the trace is open, or why not
  *	if it says that kernel events can be had:
- *	front -> child	one sonde_recorder_go: the program exists, and waits; or
+ *	front end -> child	one sonde_recorder_go: the program exists, and waits; or
  *			there is none
- *	child -> front	another sonde_recorder_ready: they are recorded
- *	front -> child	end of file: finish (also what is left when the front
+ *	child -> front end	another sonde_recorder_ready: they are recorded
+ *	front end -> child	end of file: finish (also what is left when the front end
  *			is killed: then nobody listens any more, and the trace
  *			is finished all the same)
- *	child -> front	one sonde_summary
+ *	child -> front end	one sonde_summary
  *
- * The front may also let in another process, for which it made an arena: a hello
- * from the front is for the process whose pid it gives (probe/arena.c).
+ * The front end may also let in another process, for which it made an arena: a hello
+ * from the front end is for the process whose pid it gives (probe/arena.c).
  *
  * The child ignores the signals of the terminal and what the program sends to
- * its process group: the front decides. It raises its own soft limits on
+ * its process group: the front end decides. It raises its own soft limits on
  * descriptors and file sizes to the hard ones; the program's stay.
  *
  * Of errors, only those of the trace's own files end the writing. What one
@@ -47,7 +47,7 @@
  * say nothing the oldest is dropped when its place is needed, and no process has
  * more than PEERS_OF_ONE places. Whichever process was not let in, or didn't
  * wait for the answer, is counted and told, once for each reason. Whoever has
- * the user's own uid is let in; others only if they descend from the front (as
+ * the user's own uid is let in; others only if they descend from the front end (as
  * after a change of uid in a program that root records): that is decided when
  * they are accepted, before anything is received. Connections, and what comes
  * over them, are closed by sys/foreign.h: nobody can make us wait.
@@ -64,7 +64,7 @@
 #include "sys/rundir.h"
 
 /*
- * A session that is found by its name (session/named.h). There is no front: who
+ * A session that is found by its name (session/named.h). There is no front end: who
  * starts it sends its go once it has heard that the recorder is ready, and is
  * not missed then. If it ends before that, there is no session, unless it was
  * inherited. From then on whoever may asks over the socket (docs/protocol.md);
@@ -86,13 +86,13 @@ struct sonde_recorder_named {
 
 struct sonde_recorder_config {
 	const struct sonde_session_config *session;
-	/* NULL: the front's. If there is one, path and listen_fd aren't. */
+	/* NULL: the front end's. If there is one, path and listen_fd aren't. */
 	const struct sonde_recorder_named *named;
 	const char *directory; /* of the trace, which is empty: its path, */
 	int dir;               /* and what it is written by */
 	const char *path;      /* of the socket, to be unlinked at the end */
 	uint64_t number;       /* a random one, of the session */
-	pid_t front;
+	pid_t frontend;
 	int control_fd; /* SOCK_SEQPACKET */
 	int listen_fd;
 };
@@ -121,7 +121,7 @@ struct sonde_recorder_go {
 
 /*
  * Runs until the control socket ends. Descriptors are borrowed, but listen_fd
- * is closed by then. Returns 0 or -errno, which has been told to the front.
+ * is closed by then. Returns 0 or -errno, which has been told to the front end.
  */
 int sonde_recorder_run(const struct sonde_recorder_config *config);
 

@@ -122,7 +122,7 @@ struct sonde_recorder {
 	uint64_t next_roll_ns;
 	int epoll_fd;
 	bool finishing;
-	bool has_holder; /* of hooks: the front of a session by name stays */
+	bool has_holder; /* of hooks: the front end of a session by name stays */
 	/* The functions that are recorded, and those that the holder is to
 	 * record instead of them; "": it isn't asked. */
 	char functions[SONDE_RULES_MAX], asked_functions[SONDE_RULES_MAX];
@@ -144,7 +144,7 @@ struct sonde_recorder {
 	uint64_t descriptors_max;
 	struct sonde_recorder_by_name *named;     /* NULL: it has no name */
 	struct sonde_recorder_triggers *triggers; /* NULL: there are none */
-	struct sonde_peer front;
+	struct sonde_peer frontend;
 	struct sonde_recorder_refused
 		refused[SONDE_RECORDER_REFUSED_MAX]; /* the last ones */
 	uint64_t nr_refusals;

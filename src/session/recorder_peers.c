@@ -242,8 +242,8 @@ void sonde_recorder_hear_peer(struct sonde_recorder *r,
 	rc = sonde_rendezvous_receive(peer->fd, &arena_fd, &pid);
 	if (rc == -EAGAIN)
 		return;
-	/* The front may speak for another. */
-	if (rc || peer->who.pid != r->front.pid)
+	/* The front end may speak for another. */
+	if (rc || peer->who.pid != r->frontend.pid)
 		pid = peer->who.pid;
 	name_of(&peer->who, pid, name);
 	/* Without a program there is no place for a program's events. */
@@ -326,12 +326,12 @@ static struct sonde_recorder_peer *peer_place(struct sonde_recorder *r,
 }
 
 /* Somebody has connected: one with our uid, or if we are root whoever descends from the
- * front, is let in; any other is turned away before anything is received of him. */
+ * front end, is let in; any other is turned away before anything is received of him. */
 static void take_peer(struct sonde_recorder *r, int fd, struct sonde_peer *who)
 {
 	int rc = who->uid == geteuid() ? 0 :
 		 geteuid()             ? -EACCES :
-					 sonde_peer_descends(who, &r->front);
+					 sonde_peer_descends(who, &r->frontend);
 	struct sonde_recorder_peer *peer;
 
 	if (rc) {

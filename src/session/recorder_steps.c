@@ -4,7 +4,7 @@
  * done: a descriptor waited for, all rings read, traces opened, the recording ended.
  * They know of none of those.
  *
- * A recording ends once; where the front holds hooks, it is asked to take them out
+ * A recording ends once; where the front end holds hooks, it is asked to take them out
  * first, and is waited for HOLDER_NS at most.
  */
 #include "session/recorder_parts.h"
@@ -152,7 +152,7 @@ static void lose_holder(struct sonde_recorder *r)
 void sonde_recorder_leave_holder(struct sonde_recorder *r)
 {
 	struct sonde_proc_stat stat = { .state = '?' };
-	pid_t holder = r->front.pid;
+	pid_t holder = r->frontend.pid;
 	bool is_stopped;
 
 	(void)sonde_proc_stat(holder, &stat); /* it is told, and no more */

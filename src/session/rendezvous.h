@@ -16,7 +16,7 @@
  * a program that has changed its user must enter, has sockets with random names
  * (128 bits) that nobody can list. Whoever connects is identified by the kernel,
  * before anything is received (sys/peer.h), never by what it says; but the
- * recorder's own front may present the arena that it made for another process.
+ * recorder's own front end may present the arena that it made for another process.
  *
  * Anything may come over the socket: a message of another size, no descriptor
  * or several, one of something that isn't a memory file. All end in -EPROTO, and

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "session/front_hooks.h"
+#include "session/frontend_hooks.h"
 #include "session/recorder.h"
 
 struct sonde_recorder_start_config {
@@ -23,7 +23,7 @@ struct sonde_recorder_start_config {
 	const char *directory; /* of the trace, from the root on */
 	/* What puts --malloc and --locks in (session/start_hooks.h); NULL: none
 	 * are wanted */
-	const struct sonde_front_hooks *hooks;
+	const struct sonde_frontend_hooks *hooks;
 };
 
 struct sonde_recorder_start_result {

@@ -29,7 +29,7 @@ struct started {
 };
 
 /* Between sonde_session_start_hooks() and hold_hooks(); one session per holder. */
-static struct sonde_front_hooking *hooking;
+static struct sonde_frontend_hooking *hooking;
 static int control_fd = -1;
 static int starter_fd = -1; /* a pipe to who started us */
 
@@ -53,7 +53,7 @@ int sonde_session_start_hooks(const struct sonde_recorder_start_config *config,
 			      struct sonde_child *child,
 			      struct sonde_recorder_start_result *ret_result)
 {
-	const struct sonde_front_hooks_start start = {
+	const struct sonde_frontend_hooks_start start = {
 		.hooks = config->hooks,
 		.options = &config->session->attach,
 		.child = child,
@@ -61,8 +61,8 @@ int sonde_session_start_hooks(const struct sonde_recorder_start_config *config,
 	};
 	char text[sizeof(ret_result->text)] = "";
 	unsigned int nr = 0;
-	int rc = sonde_front_hooks_start(&start, text, sizeof(text), &hooking,
-					 &nr);
+	int rc = sonde_frontend_hooks_start(&start, text, sizeof(text),
+					    &hooking, &nr);
 
 	if (rc || *text)
 		memcpy(ret_result->text, text, sizeof(text));
@@ -77,8 +77,8 @@ static void change_functions(const char *functions)
 {
 	struct sonde_holder_said said = { .rc = 0 };
 
-	said.rc = sonde_front_hooks_change(hooking, functions, said.text,
-					   sizeof(said.text));
+	said.rc = sonde_frontend_hooks_change(hooking, functions, said.text,
+					      sizeof(said.text));
 	(void)send(control_fd, &said, sizeof(said), MSG_NOSIGNAL);
 }
 
@@ -103,14 +103,14 @@ static void hold_hooks(void)
 	static struct sonde_summary notes;
 
 	do
-		while (poll(&pollfd, 1, SONDE_FRONT_HOOKS_MS) == 0 ||
+		while (poll(&pollfd, 1, SONDE_FRONTEND_HOOKS_MS) == 0 ||
 		       !pollfd.revents)
-			sonde_front_hooks_look(hooking);
+			sonde_frontend_hooks_look(hooking);
 	while (heed_recorder());
-	sonde_front_hooks_end(hooking);
-	sonde_front_hooks_tell(hooking, &notes);
+	sonde_frontend_hooks_end(hooking);
+	sonde_frontend_hooks_tell(hooking, &notes);
 	(void)send(control_fd, &notes, sizeof(notes), MSG_NOSIGNAL);
-	sonde_front_hooks_free(hooking);
+	sonde_frontend_hooks_free(hooking);
 }
 
 /* Nothing of who started us is held by a session that goes on. Best effort. */
@@ -159,7 +159,7 @@ be_holder(const struct sonde_recorder_start_config *config,
 	started.rc = start(config, &started.result);
 	if (write(to, &started, sizeof(started)) != sizeof(started) &&
 	    !started.rc) {
-		sonde_front_hooks_end(hooking);
+		sonde_frontend_hooks_end(hooking);
 		void_session();
 		started.rc = -EPIPE;
 	}

@@ -2,7 +2,7 @@
 /*
  * summary.h - what came out of a recording, and how it is told.
  *
- * The recording child fills one in and sends it, as it is, to the front
+ * The recording child fills one in and sends it, as it is, to the front end
  * (session/control.h), which adds the program's part and shows it: no pointers
  * inside, and bounded text. Both are one program, so there is no format to
  * keep.
@@ -25,7 +25,7 @@
 
 /* Why a recording ended that could have gone on. */
 enum sonde_ended {
-	SONDE_ENDED_ASKED = 0, /* by the front */
+	SONDE_ENDED_ASKED = 0, /* by the front end */
 	SONDE_ENDED_UNTIL,     /* what --until waits for has happened */
 	SONDE_ENDED_DURATION,  /* --duration is over */
 	SONDE_ENDED_GONE,      /* all that were attached to have ended */

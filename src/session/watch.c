@@ -219,7 +219,7 @@ void sonde_watch_look(struct sonde_watch *watch)
 
 	watch->threads_left = THREADS_MAX;
 	watch->judged_left = JUDGED_MAX;
-	add_children_of_all(watch, &queue, watch->config.front);
+	add_children_of_all(watch, &queue, watch->config.frontend);
 	for (uint32_t i = 0; i < queue.nr; i++) {
 		if (queue.pids[i] == self)
 			continue;

@@ -3,7 +3,7 @@
  * watch.h - which processes should be recorded, and aren't?
  *
  * A process that doesn't come to the recorder can't tell why. So the recorder
- * looks at the descendants of the front (which is a subreaper) from time to
+ * looks at the descendants of the front end (which is a subreaper) from time to
  * time: a process that could have events, but has no arena of ours, is a
  * suspect, with a reason as far as the kernel lets us see one. Whoever comes
  * later is none any more, so one that is just starting does no harm. Who is
@@ -30,7 +30,7 @@
 #include "session/summary.h"
 
 struct sonde_watch_config {
-	pid_t front;
+	pid_t frontend;
 	bool hooks;                      /* --malloc or --locks: all count */
 	struct sonde_declared *declared; /* borrowed; NULL: only hooks count */
 	/* Whether the session has an arena; its memory file's identity. */

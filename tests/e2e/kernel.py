@@ -290,7 +290,7 @@ class Running:
             stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def sondes(self):
-        """The front and the recorder, as far as they are there."""
+        """The front end and the recorder, as far as they are there."""
         return [p for p in (self.front.pid, *descendants(self.front.pid))
                 if is_sonde(p)]
 

@@ -12,7 +12,7 @@ ends), and then asks three questions:
    the result that an untraced one has?
 3. Are the accounts exact? Each thread of the program numbers its events: in
    the trace they are consecutive, except for those that are counted as
-   discarded; where nothing but the program or the front was killed, none that
+   discarded; where nothing but the program or the front end was killed, none that
    was committed is missing; where the recorder was, in its trace and what was
    recovered together.
 

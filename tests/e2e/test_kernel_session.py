@@ -68,14 +68,14 @@ class Held:
         kill(self.recorder, signal.SIGCONT)
 
     def await_word(self, word):
-        """The front has said that. (Also, that the recorder is stopped.)"""
+        """The front end has said that. (Also, that the recorder is stopped.)"""
         line = self.front.stderr.readline()
         while line and word not in line:
             line = self.front.stderr.readline()
         check(line, f"no word of '{word}'")
 
     def end(self):
-        """The front's status and words."""
+        """The front end's status and words."""
         try:
             _, err = self.front.communicate(timeout=240 * PATIENCE)
         finally:

@@ -288,7 +288,7 @@ def is_gone(pid):
 @test
 def a_directory_that_is_replaced_leads_nowhere_else():
     """Its parent is another user's, who moves it away while root records; with
-    and without a recorder that is killed, which has the front repair it."""
+    and without a recorder that is killed, which has the front end repair it."""
     need_root()
     for kill in False, True:
         home = scratch()

@@ -119,7 +119,7 @@ def where_a_recorder_lives_nothing_is_to_be_recovered():
 # ---- files ----
 
 def recorded(arena, *before):
-    """A program under `sonde record --arena`, the front, and the trace."""
+    """A program under `sonde record --arena`, the front end, and the trace."""
     directory = scratch() / "trace"
     p = Program(program(), *before, SONDE, "record", "--arena", str(arena),
                 "-o", str(directory), "--", stderr=subprocess.PIPE)

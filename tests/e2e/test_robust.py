@@ -310,7 +310,7 @@ def nohup_is_honoured():
 @test
 def a_recorder_that_hangs_can_be_killed_by_signals():
     front = start(scratch() / "trace", *role("hang"))
-    # More than two do no harm: some come before the front asks for the end.
+    # More than two do no harm: some come before the front end asks for the end.
     while front.poll() is None:
         if "T" in [stat[1] for stat in children(front.pid)]:
             front.send_signal(signal.SIGTERM)

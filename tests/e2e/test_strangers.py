@@ -358,7 +358,7 @@ def a_session_leaves_no_socket_behind():
     check_equal(done.trace().count("robust:event"), 100, "events")
     directory = pathlib.Path(where["XDG_RUNTIME_DIR"]) / "sonde"
     check_equal(list(directory.iterdir()), [], "sockets")
-    # The recorder is killed: the front does it.
+    # The recorder is killed: the front end does it.
     with session(env=where) as (front, path, pid, err):
         os.kill(recorder_of(front.pid), signal.SIGKILL)
     check_equal(list(directory.iterdir()), [], "sockets")

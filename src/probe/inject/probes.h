@@ -2,7 +2,7 @@
 /*
  * probes.h - probes in a running process: put in, take out, ask.
  *
- * The front of this folder; who includes it needs nothing else but process.h
+ * The front end of this folder; who includes it needs nothing else but process.h
  * and agent.h's items.
  *
  *	window.h	what a jump may replace

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front.h - the half of `sonde record` the user sees: starts the recording
+ * frontend.h - the half of `sonde record` the user sees: starts the recording
  * child and the program, waits, forwards signals.
  *
  * Who is whose child: the recording child is made by a clone that sends no
@@ -15,7 +15,7 @@
  * on untraced. One that nohup(1) or a shell's & had us ignore stays ignored.
  *
  * The program may signal its whole process group, which is ours too. Signals
- * that nobody sends to a recording are blocked in the front, and ignored by the
+ * that nobody sends to a recording are blocked in the front end, and ignored by the
  * recording child; the program starts with them as we did.
  *
  * While the recording child gets ready, a signal that asks us to end waits for
@@ -29,24 +29,24 @@
  * child gets ready.
  *
  * If the recording child is killed, the program runs on untraced, and the trace
- * directory is repaired; without a program that is the end. If the front is
+ * directory is repaired; without a program that is the end. If the front end is
  * killed, the recording child notices the end of its socket, and finishes the
  * trace (session/recorder.h); a program that still waits to be started never is.
  */
-#ifndef SESSION_FRONT_H
-#define SESSION_FRONT_H
+#ifndef SESSION_FRONTEND_H
+#define SESSION_FRONTEND_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "ctf/place.h"
 #include "session/config.h"
-#include "session/front_hooks.h"
+#include "session/frontend_hooks.h"
 #include "session/launch.h"
 #include "session/recorder.h"
 #include "session/summary.h"
 
-struct sonde_front_config {
+struct sonde_frontend_config {
 	const struct sonde_session_config *session;
 	char *const *program; /* its words, or NULL */
 	bool quiet;
@@ -57,7 +57,7 @@ struct sonde_front_config {
 	const char *preload; /* or NULL */
 	const char *hooks;
 	/* For processes that run already; NULL: none are asked for. */
-	const struct sonde_front_hooks *attach_hooks;
+	const struct sonde_frontend_hooks *attach_hooks;
 	/* To be called about every so many milliseconds; or NULL. False: it is
 	 * enough, and the recording ends; the program goes on. */
 	bool (*look)(void *ctx);
@@ -67,7 +67,7 @@ struct sonde_front_config {
 	void (*say)(const char *text);
 };
 
-struct sonde_front_result {
+struct sonde_frontend_result {
 	bool have_status;
 	int status; /* of the program, as wait gives it */
 	/* What ended the recording before the program, or before it began. */
@@ -84,7 +84,7 @@ struct sonde_front_result {
 
 /* Returns 0, or -errno of what `failed` names. *ret_result is written in any
  * case. One per process. */
-int sonde_front_run(const struct sonde_front_config *config,
-		    struct sonde_front_result *ret_result);
+int sonde_frontend_run(const struct sonde_frontend_config *config,
+		       struct sonde_frontend_result *ret_result);
 
-#endif /* SESSION_FRONT_H */
+#endif /* SESSION_FRONTEND_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front_hooks.c - who gets hooks, and when: those that are meant at the start,
+ * frontend_hooks.c - who gets hooks, and when: those that are meant at the start,
  * and from time to time those that came later.
  *
  * Finding them is attach.c's. Why the first ones could not be had is kept, and
  * told in the end: a recording of some of those that were meant says so.
  */
-#include "session/front_hooks.h"
+#include "session/frontend_hooks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,16 +22,16 @@ struct refused {
 	char why[SONDE_ATTACH_TEXT];
 };
 
-struct sonde_front_hooking {
-	const struct sonde_front_hooks *hooks; /* borrowed */
-	struct sonde_attach *attach;           /* NULL: one program alone */
+struct sonde_frontend_hooking {
+	const struct sonde_frontend_hooks *hooks; /* borrowed */
+	struct sonde_attach *attach;              /* NULL: one program alone */
 	/* Borrowed, while the first look goes on; or NULL. */
-	const struct sonde_front_hooks_start *start;
+	const struct sonde_frontend_hooks_start *start;
 	unsigned int nr_refused; /* in the list: the first ones */
 	struct refused refused[REFUSED_MAX];
 };
 
-static struct refused *find_refused(struct sonde_front_hooking *hooking,
+static struct refused *find_refused(struct sonde_frontend_hooking *hooking,
 				    pid_t pid)
 {
 	for (unsigned int i = 0; i < hooking->nr_refused; i++)
@@ -41,7 +41,7 @@ static struct refused *find_refused(struct sonde_front_hooking *hooking,
 }
 
 /* One that may be tried again has one place. */
-static void keep_refused(struct sonde_front_hooking *hooking, pid_t pid,
+static void keep_refused(struct sonde_frontend_hooking *hooking, pid_t pid,
 			 const char *why)
 {
 	struct refused *refused = find_refused(hooking, pid);
@@ -54,7 +54,7 @@ static void keep_refused(struct sonde_front_hooking *hooking, pid_t pid,
 	(void)snprintf(refused->why, sizeof(refused->why), "%s", why);
 }
 
-static void unrefuse(struct sonde_front_hooking *hooking, pid_t pid)
+static void unrefuse(struct sonde_frontend_hooking *hooking, pid_t pid)
 {
 	struct refused *refused = find_refused(hooking, pid);
 
@@ -64,7 +64,7 @@ static void unrefuse(struct sonde_front_hooking *hooking, pid_t pid)
 
 static int hook(void *ctx, const struct sonde_peer *who)
 {
-	struct sonde_front_hooking *hooking = ctx;
+	struct sonde_frontend_hooking *hooking = ctx;
 	char text[SONDE_ATTACH_TEXT];
 	int rc = hooking->hooks->attach(hooking->hooks->ctx, who->pid, text,
 					sizeof(text));
@@ -85,16 +85,16 @@ static const char *why_not(void *ctx, pid_t pid)
 
 static bool is_enough(void *ctx)
 {
-	const struct sonde_front_hooks_start *start =
-		((struct sonde_front_hooking *)ctx)->start;
+	const struct sonde_frontend_hooks_start *start =
+		((struct sonde_frontend_hooking *)ctx)->start;
 
 	return start && start->is_over(start->ctx);
 }
 
 /* Who isn't there when it is enough is nothing to tell. */
-static int look_first(struct sonde_front_hooking *hooking,
-		      const struct sonde_front_hooks_start *start, char *text,
-		      size_t size, unsigned int *ret_nr)
+static int look_first(struct sonde_frontend_hooking *hooking,
+		      const struct sonde_frontend_hooks_start *start,
+		      char *text, size_t size, unsigned int *ret_nr)
 {
 	bool is_hopeless;
 
@@ -107,15 +107,15 @@ static int look_first(struct sonde_front_hooking *hooking,
 	return is_hopeless ? -ESRCH : 0;
 }
 
-int sonde_front_hooks_start(const struct sonde_front_hooks_start *start,
-			    char *text, size_t size,
-			    struct sonde_front_hooking **ret,
-			    unsigned int *ret_nr)
+int sonde_frontend_hooks_start(const struct sonde_frontend_hooks_start *start,
+			       char *text, size_t size,
+			       struct sonde_frontend_hooking **ret,
+			       unsigned int *ret_nr)
 {
-	struct sonde_front_hooking *hooking = calloc(1, sizeof(*hooking));
+	struct sonde_frontend_hooking *hooking = calloc(1, sizeof(*hooking));
 	const struct sonde_attach_config config = {
 		.options = start->options,
-		.front = start->child->pid,
+		.frontend = start->child->pid,
 		.hook = hook,
 		.why_not = why_not,
 		.is_over = is_enough,
@@ -133,18 +133,18 @@ int sonde_front_hooks_start(const struct sonde_front_hooks_start *start,
 	if (!rc)
 		rc = look_first(hooking, start, text, size, ret_nr);
 	if (rc)
-		sonde_front_hooks_free(hooking);
+		sonde_frontend_hooks_free(hooking);
 	else
 		*ret = hooking;
 	return rc;
 }
 
-int sonde_front_hooks_program(const struct sonde_front_hooks *hooks,
-			      const struct sonde_child *child, pid_t pid,
-			      char *text, size_t size,
-			      struct sonde_front_hooking **ret)
+int sonde_frontend_hooks_program(const struct sonde_frontend_hooks *hooks,
+				 const struct sonde_child *child, pid_t pid,
+				 char *text, size_t size,
+				 struct sonde_frontend_hooking **ret)
 {
-	struct sonde_front_hooking *hooking = calloc(1, sizeof(*hooking));
+	struct sonde_frontend_hooking *hooking = calloc(1, sizeof(*hooking));
 	int rc = hooking ? hooks->begin(hooks->ctx, child) : -ENOMEM;
 
 	(void)snprintf(text, size, "attaching: %s", strerrordesc_np(-rc));
@@ -157,14 +157,14 @@ int sonde_front_hooks_program(const struct sonde_front_hooks *hooks,
 	return hooks->start(hooks->ctx, pid, text, size);
 }
 
-int sonde_front_hooks_change(struct sonde_front_hooking *hooking,
-			     const char *functions, char *text, size_t size)
+int sonde_frontend_hooks_change(struct sonde_frontend_hooking *hooking,
+				const char *functions, char *text, size_t size)
 {
 	return hooking->hooks->change(hooking->hooks->ctx, functions, text,
 				      size);
 }
 
-void sonde_front_hooks_look(struct sonde_front_hooking *hooking)
+void sonde_frontend_hooks_look(struct sonde_frontend_hooking *hooking)
 {
 	if (!hooking)
 		return;
@@ -173,14 +173,14 @@ void sonde_front_hooks_look(struct sonde_front_hooking *hooking)
 		(void)sonde_attach_look(hooking->attach);
 }
 
-void sonde_front_hooks_end(struct sonde_front_hooking *hooking)
+void sonde_frontend_hooks_end(struct sonde_frontend_hooking *hooking)
 {
 	if (hooking)
 		hooking->hooks->end(hooking->hooks->ctx);
 }
 
-void sonde_front_hooks_tell(const struct sonde_front_hooking *hooking,
-			    struct sonde_summary *summary)
+void sonde_frontend_hooks_tell(const struct sonde_frontend_hooking *hooking,
+			       struct sonde_summary *summary)
 {
 	if (!hooking)
 		return;
@@ -195,7 +195,7 @@ void sonde_front_hooks_tell(const struct sonde_front_hooking *hooking,
 					   hooking->refused[i].why);
 }
 
-void sonde_front_hooks_free(struct sonde_front_hooking *hooking)
+void sonde_frontend_hooks_free(struct sonde_frontend_hooking *hooking)
 {
 	if (hooking && hooking->attach)
 		sonde_attach_free(hooking->attach);

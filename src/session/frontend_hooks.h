@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front_hooks.h - --malloc and --locks of processes that run: who is meant gets
+ * frontend_hooks.h - --malloc and --locks of processes that run: who is meant gets
  * hooks, and those that start later, too.
  *
  * Putting them in is another folder's (probe/hooks/hooks.h), which builds upon
  * this one: so it comes as a table of functions.
  */
-#ifndef SESSION_FRONT_HOOKS_H
-#define SESSION_FRONT_HOOKS_H
+#ifndef SESSION_FRONTEND_HOOKS_H
+#define SESSION_FRONTEND_HOOKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "session/config.h"
 #include "session/summary.h"
 
-struct sonde_front_hooks {
+struct sonde_frontend_hooks {
 	void *ctx;
 	int (*begin)(void *ctx, const struct sonde_child *child);
 	/* 0, or -errno with one line in `text`. */
@@ -37,13 +37,13 @@ struct sonde_front_hooks {
 	void (*tell)(void *ctx, struct sonde_summary *summary);
 };
 
-#define SONDE_FRONT_HOOKS_MS 250
+#define SONDE_FRONTEND_HOOKS_MS 250
 
-struct sonde_front_hooking;
+struct sonde_frontend_hooking;
 
 /* What the first look is for. The pointers in are borrowed. */
-struct sonde_front_hooks_start {
-	const struct sonde_front_hooks *hooks;
+struct sonde_frontend_hooks_start {
+	const struct sonde_frontend_hooks *hooks;
 	const struct sonde_attach_options *options;
 	const struct sonde_child *child;
 	/* Asked before each process: whether it is enough, as the user has said so
@@ -54,24 +54,24 @@ struct sonde_front_hooks_start {
 
 /* The first look. 0 and how many have hooks now; text: something to tell, or
  * empty. Or -errno with what failed in `text`. The pointers in are borrowed. */
-int sonde_front_hooks_start(const struct sonde_front_hooks_start *start,
-			    char *text, size_t size,
-			    struct sonde_front_hooking **ret,
-			    unsigned int *ret_nr);
+int sonde_frontend_hooks_start(const struct sonde_frontend_hooks_start *start,
+			       char *text, size_t size,
+			       struct sonde_frontend_hooking **ret,
+			       unsigned int *ret_nr);
 /* Of the program alone, see start(). 0, -ECHILD, or -errno with what failed. */
-int sonde_front_hooks_program(const struct sonde_front_hooks *hooks,
-			      const struct sonde_child *child, pid_t pid,
-			      char *text, size_t size,
-			      struct sonde_front_hooking **ret);
+int sonde_frontend_hooks_program(const struct sonde_frontend_hooks *hooks,
+				 const struct sonde_child *child, pid_t pid,
+				 char *text, size_t size,
+				 struct sonde_frontend_hooking **ret);
 /* Other functions in those that have hooks, and in those that come; see change(). */
-int sonde_front_hooks_change(struct sonde_front_hooking *hooking,
-			     const char *functions, char *text, size_t size);
-/* To be called every SONDE_FRONT_HOOKS_MS. */
-void sonde_front_hooks_look(struct sonde_front_hooking *hooking);
+int sonde_frontend_hooks_change(struct sonde_frontend_hooking *hooking,
+				const char *functions, char *text, size_t size);
+/* To be called every SONDE_FRONTEND_HOOKS_MS. */
+void sonde_frontend_hooks_look(struct sonde_frontend_hooking *hooking);
 /* Takes them out, if that isn't done yet; before the recorder finishes. */
-void sonde_front_hooks_end(struct sonde_front_hooking *hooking);
-void sonde_front_hooks_tell(const struct sonde_front_hooking *hooking,
-			    struct sonde_summary *summary);
-void sonde_front_hooks_free(struct sonde_front_hooking *hooking);
+void sonde_frontend_hooks_end(struct sonde_frontend_hooking *hooking);
+void sonde_frontend_hooks_tell(const struct sonde_frontend_hooking *hooking,
+			       struct sonde_summary *summary);
+void sonde_frontend_hooks_free(struct sonde_frontend_hooking *hooking);
 
-#endif /* SESSION_FRONT_HOOKS_H */
+#endif /* SESSION_FRONTEND_HOOKS_H */
