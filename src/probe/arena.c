@@ -19,7 +19,7 @@
 #include "ring/layout.h"
 #include "tracer/arena_file.h"
 #include "tracer/entries.h"
-#include "tracer/rendezvous.h"
+#include "tracer/handshake.h"
 
 #define SHOWN_BYTES 4096u
 
@@ -153,9 +153,9 @@ int sonde_probe_arena_open(struct sonde_probe_arena *arena,
 	if (!rc)
 		rc = show_arena(&made, process, &hide);
 	if (!rc) {
-		rc = sonde_rendezvous(child->name, made.fd,
-				      (uint32_t)sonde_process_pid(process),
-				      SONDE_PROBE_RECORDER_NS);
+		rc = sonde_handshake(child->name, made.fd,
+				     (uint32_t)sonde_process_pid(process),
+				     SONDE_PROBE_RECORDER_NS);
 		*ret_what = rc == -ENOTCONN ?
 				    "no answer from the recorder, which may be "
 				    "stopped, or killed" :

@@ -127,7 +127,7 @@ int sonde_child_start(const struct sonde_session_config *session,
 	*ret_what = "listening on a socket";
 	rc = take_number(&child);
 	if (!rc)
-		rc = sonde_rendezvous_listen(child.name, &config.listen_fd);
+		rc = sonde_handshake_listen(child.name, &config.listen_fd);
 	if (rc)
 		return rc;
 	config.number = child.session;
@@ -166,7 +166,7 @@ int sonde_child_start_named(const struct sonde_session_config *session,
 	/* Who puts hooks in brings the arena that they write to. */
 	*ret_what = "listening on a socket";
 	if (session->has_hooks)
-		rc = sonde_rendezvous_listen(child.name, &config.listen_fd);
+		rc = sonde_handshake_listen(child.name, &config.listen_fd);
 	if (rc)
 		return rc;
 	config.path = child.name;

@@ -14,12 +14,12 @@
 #include <sys/types.h>
 
 #include "session/config.h"
+#include "session/handshake.h"
 #include "session/recorder.h"
-#include "session/rendezvous.h"
 
 struct sonde_child {
 	uint64_t session;
-	char name[SONDE_SESSION_NAME_MAX]; /* path of the rendezvous */
+	char name[SONDE_SESSION_NAME_MAX]; /* path of the recorder's socket */
 	int control_fd;                    /* -1: none */
 	pid_t pid;                         /* 0: none */
 };

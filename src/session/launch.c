@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "session/rendezvous.h"
+#include "session/handshake.h"
 #include "sys/library.h"
 #include "sys/seccomp.h"
 

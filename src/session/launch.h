@@ -20,7 +20,7 @@
 struct sonde_launch {
 	char *const *argv;
 	const char *path;        /* of the program */
-	const char *session;     /* the rendezvous's path */
+	const char *session;     /* the path of the recorder's socket */
 	const char *door;        /* where it can write marks; or NULL */
 	const char *preload;     /* path of the helper, or NULL */
 	const char *hooks;       /* what it is to trace: "malloc,locks" */

@@ -22,8 +22,8 @@
 
 #include "base/time.h"
 #include "ctf/place.h"
+#include "session/handshake.h"
 #include "session/recorder_parts.h"
-#include "session/rendezvous.h"
 #include "sys/cpus.h"
 #include "sys/execs.h"
 #include "sys/foreign.h"
@@ -770,7 +770,7 @@ new_recorder(const struct sonde_recorder_config *config)
 	r->execs_fd = -1;
 	r->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	r->start_ns = sonde_monotonic_ns();
-	r->backlog = sonde_rendezvous_backlog();
+	r->backlog = sonde_handshake_backlog();
 	/* Who made our socket pair. */
 	if (sonde_peer_of(config->control_fd, &r->frontend))
 		r->frontend = (struct sonde_peer){ config->frontend, 0, -1 };
@@ -832,8 +832,8 @@ static void stop_listening(struct sonde_recorder *r)
 	/* as a peer's (sonde_recorder_drop_peer); it may never have been in it */
 	(void)epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->config->listen_fd, NULL);
 	(void)shutdown(r->config->listen_fd, SHUT_RDWR);
-	while (!(rc = sonde_rendezvous_accept(r->config->listen_fd, &fd,
-					      &who))) {
+	while (!(
+		rc = sonde_handshake_accept(r->config->listen_fd, &fd, &who))) {
 		sonde_foreign_drop(fd);
 		sonde_peer_release(&who);
 	}

@@ -14,7 +14,7 @@
 
 #include "base/time.h"
 #include "session/find.h"
-#include "session/rendezvous.h"
+#include "session/handshake.h"
 #include "sys/foreign.h"
 #include "sys/proc.h"
 
@@ -111,7 +111,7 @@ static int answer(struct sonde_recorder *r,
 		  const struct sonde_recorder_peer *peer, int error, pid_t pid,
 		  const char *name, struct sonde_recorder_program *program)
 {
-	int rc = sonde_rendezvous_answer(peer->fd, error);
+	int rc = sonde_handshake_answer(peer->fd, error);
 
 	if (error)
 		return error;
@@ -150,7 +150,7 @@ static bool hear_question(struct sonde_recorder *r,
 {
 	struct sonde_filters_ask ask;
 	int fd = -1;
-	int rc = sonde_rendezvous_receive_ask(peer->fd, &ask);
+	int rc = sonde_handshake_receive_ask(peer->fd, &ask);
 
 	/* What comes right now is heard when it is there: a question that is
 	 * taken for a hello would be refused. */
@@ -160,9 +160,9 @@ static bool hear_question(struct sonde_recorder *r,
 		rc = find_filters(r, &ask, &fd);
 	/* Who has gone doesn't need it any more. */
 	if (rc)
-		(void)sonde_rendezvous_answer(peer->fd, rc);
+		(void)sonde_handshake_answer(peer->fd, rc);
 	else
-		(void)sonde_rendezvous_answer_ask(peer->fd, fd);
+		(void)sonde_handshake_answer_ask(peer->fd, fd);
 	if (fd >= 0)
 		(void)close(fd); /* the process has it */
 	sonde_recorder_drop_peer(r, peer);
@@ -239,7 +239,7 @@ void sonde_recorder_hear_peer(struct sonde_recorder *r,
 
 	if (peer->fd < 0 || hear_question(r, peer))
 		return;
-	rc = sonde_rendezvous_receive(peer->fd, &arena_fd, &pid);
+	rc = sonde_handshake_receive(peer->fd, &arena_fd, &pid);
 	if (rc == -EAGAIN)
 		return;
 	/* The front end may speak for another. */
@@ -361,7 +361,7 @@ static void lack_descriptors(struct sonde_recorder *r, int error)
 
 	if (r->spare_fd >= 0)
 		(void)close(r->spare_fd); /* it was never used */
-	if (!sonde_rendezvous_accept(r->config->listen_fd, &fd, &who)) {
+	if (!sonde_handshake_accept(r->config->listen_fd, &fd, &who)) {
 		turn_away(r, &who, error);
 		sonde_foreign_drop(fd);
 		sonde_peer_release(&who);
@@ -394,8 +394,8 @@ void sonde_recorder_accept_peers(struct sonde_recorder *r)
 	int rc = 0;
 
 	while (n < ACCEPTS_AT_ONCE &&
-	       !(rc = sonde_rendezvous_accept(r->config->listen_fd, &fd,
-					      &who))) {
+	       !(rc = sonde_handshake_accept(r->config->listen_fd, &fd,
+					     &who))) {
 		take_peer(r, fd, &who);
 		n++;
 	}

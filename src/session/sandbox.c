@@ -3,7 +3,7 @@
  * sandbox.c - whether our seccomp filters let libsonde's system calls pass: a
  * child tries them (sandbox.h).
  *
- * The list of calls is that of libsonde (tracer/arena.c, tracer/rendezvous.c);
+ * The list of calls is that of libsonde (tracer/arena.c, tracer/handshake.c);
  * the child is killed or ends with 0. Nothing is tried without filters.
  */
 #include "session/sandbox.h"
@@ -64,7 +64,7 @@ static void try_memory(bool locks)
 #endif
 }
 
-/* What tracer/rendezvous.c does. */
+/* What tracer/handshake.c does. */
 static void try_socket(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX,

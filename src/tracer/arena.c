@@ -28,8 +28,8 @@
 #include "tracer/arena_file.h"
 #include "tracer/calls.h"
 #include "tracer/filters.h"
+#include "tracer/handshake.h"
 #include "tracer/reach.h"
-#include "tracer/rendezvous.h"
 #include "tracer/self.h"
 
 #ifndef MADV_COLLAPSE
@@ -253,9 +253,9 @@ void sonde_start(void)
 			session = NULL;
 		/* Whatever fails: the program just isn't recorded. */
 		if (session)
-			(void)sonde_rendezvous(session, fd, sonde_self.pid,
-					       sonde_patience_ns(secure_getenv(
-						       SONDE_PATIENCE_ENV)));
+			(void)sonde_handshake(session, fd, sonde_self.pid,
+					      sonde_patience_ns(secure_getenv(
+						      SONDE_PATIENCE_ENV)));
 		settle(fd, session);
 		(void)move_high(fd); /* whoever attaches finds it there */
 		(void)close(fd);

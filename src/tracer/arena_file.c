@@ -106,7 +106,7 @@ void sonde_arena_file_begin(unsigned char *bytes, enum sonde_writer_kind writer,
 	arena->mapped = mapped;
 	memcpy(arena->name, program_invocation_short_name,
 	       strnlen(program_invocation_short_name, sizeof(arena->name)));
-	/* Pairs with the system call by which sonde_rendezvous passes the file
+	/* Pairs with the system call by which sonde_handshake passes the file
 	 * on, or an attacher opens it: the header is complete. */
 	sonde_store_release(&arena->magic, SONDE_ARENA_MAGIC);
 }

@@ -21,8 +21,8 @@
 #include "expr/program.h"
 #include "ring/hello.h"
 #include "tracer/calls.h"
+#include "tracer/handshake.h"
 #include "tracer/numbers.h"
-#include "tracer/rendezvous.h"
 #include "tracer/self.h"
 
 struct sonde_filter_known *sonde_filters;
@@ -245,7 +245,7 @@ static int own_filters_ask(const uint32_t *index, uint32_t nr, uint32_t slot)
 	if (!sonde_calls_allowed())
 		return -EPERM;
 	memcpy(question.index, index, nr * sizeof(*index));
-	rc = sonde_rendezvous_ask(
+	rc = sonde_handshake_ask(
 		session_name, &question,
 		sonde_patience_ns(secure_getenv(SONDE_PATIENCE_ENV)), &fd);
 	if (rc)

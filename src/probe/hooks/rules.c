@@ -17,7 +17,7 @@
 #include "ring/filters.h"
 #include "ring/hello.h"
 #include "ring/layout.h"
-#include "tracer/rendezvous.h"
+#include "tracer/handshake.h"
 
 struct learning {
 	struct sonde_probes *probes;
@@ -135,8 +135,8 @@ int sonde_hooks_rules_learn(const struct sonde_probe_arena *arena,
 
 		for (ask.nr = 0; ask.nr < SONDE_FILTERS_ASK && i < nr; i++)
 			ask.index[ask.nr++] = i;
-		rc = sonde_rendezvous_ask(child->name, &ask,
-					  SONDE_PROBE_RECORDER_NS, &fd);
+		rc = sonde_handshake_ask(child->name, &ask,
+					 SONDE_PROBE_RECORDER_NS, &fd);
 		if (!rc)
 			rc = learn_file(&l, fd);
 		if (fd >= 0)

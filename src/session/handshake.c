@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rendezvous.c - the recorder's side of the socket that programs connect to
- * (rendezvous.h).
+ * handshake.c - the recorder's side of the socket that programs connect to
+ * (handshake.h).
  *
  * A message is looked at (MSG_PEEK) and its peer known before anything is
  * received; of descriptors only one of a memory file is taken. No call waits.
  */
-#include "session/rendezvous.h"
+#include "session/handshake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 /* Unless the system allows less. */
 #define BACKLOG 4096
 
-uint32_t sonde_rendezvous_backlog(void)
+uint32_t sonde_handshake_backlog(void)
 {
 	char text[32];
 	const char *at = text;
@@ -67,7 +67,7 @@ static int listen_in(const struct sonde_rundir *dir,
 	return rc;
 }
 
-int sonde_rendezvous_listen(char ret_path[SONDE_SESSION_NAME_MAX], int *ret_fd)
+int sonde_handshake_listen(char ret_path[SONDE_SESSION_NAME_MAX], int *ret_fd)
 {
 	struct sonde_rundir dir;
 	int rc = sonde_rundir_open(&dir);
@@ -81,8 +81,8 @@ int sonde_rendezvous_listen(char ret_path[SONDE_SESSION_NAME_MAX], int *ret_fd)
 	return rc;
 }
 
-int sonde_rendezvous_accept(int listen_fd, int *ret_fd,
-			    struct sonde_peer *ret_peer)
+int sonde_handshake_accept(int listen_fd, int *ret_fd,
+			   struct sonde_peer *ret_peer)
 {
 	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -99,7 +99,7 @@ int sonde_rendezvous_accept(int listen_fd, int *ret_fd,
 
 /* Takes the message out that was looked at, and has no descriptor whose end we
  * might have to wait for. */
-static void rendezvous_consume(int fd)
+static void handshake_consume(int fd)
 {
 	char byte;
 
@@ -139,8 +139,8 @@ static int take_descriptor(struct msghdr *message, int *ret_fd)
 	return 0;
 }
 
-static int rendezvous_judge(const struct sonde_hello *hello, ssize_t n,
-			    int flags)
+static int handshake_judge(const struct sonde_hello *hello, ssize_t n,
+			   int flags)
 {
 	if (n != (ssize_t)sizeof(*hello) || hello->magic != SONDE_HELLO_MAGIC ||
 	    (flags & MSG_TRUNC))
@@ -148,7 +148,7 @@ static int rendezvous_judge(const struct sonde_hello *hello, ssize_t n,
 	return hello->version == SONDE_HELLO_VERSION ? 0 : -EPROTONOSUPPORT;
 }
 
-int sonde_rendezvous_receive(int fd, int *ret_arena_fd, pid_t *ret_pid)
+int sonde_handshake_receive(int fd, int *ret_arena_fd, pid_t *ret_pid)
 {
 	struct sonde_hello hello;
 	struct iovec io = { &hello, sizeof(hello) };
@@ -171,13 +171,13 @@ int sonde_rendezvous_receive(int fd, int *ret_arena_fd, pid_t *ret_pid)
 	if (!message.msg_controllen && !(message.msg_flags & MSG_CTRUNC)) {
 		/* No descriptor. Left in the queue it would cost the peer
 		 * our answer. */
-		rendezvous_consume(fd);
+		handshake_consume(fd);
 		return n ? -EPROTO : -ECONNRESET;
 	}
 	rc = take_descriptor(&message, &arena_fd);
 	if (!rc) {
-		rendezvous_consume(fd);
-		rc = rendezvous_judge(&hello, n, message.msg_flags);
+		handshake_consume(fd);
+		rc = handshake_judge(&hello, n, message.msg_flags);
 	}
 	if (rc) {
 		if (arena_fd >= 0)
@@ -189,7 +189,7 @@ int sonde_rendezvous_receive(int fd, int *ret_arena_fd, pid_t *ret_pid)
 	return 0;
 }
 
-int sonde_rendezvous_answer(int fd, int error)
+int sonde_handshake_answer(int fd, int error)
 {
 	struct sonde_welcome welcome = {
 		.magic = SONDE_HELLO_MAGIC,
@@ -203,7 +203,7 @@ int sonde_rendezvous_answer(int fd, int error)
 		       0;
 }
 
-int sonde_rendezvous_receive_ask(int fd, struct sonde_filters_ask *ret_ask)
+int sonde_handshake_receive_ask(int fd, struct sonde_filters_ask *ret_ask)
 {
 	const size_t head = offsetof(struct sonde_filters_ask, index);
 	struct iovec io = { ret_ask, sizeof(*ret_ask) };
@@ -217,7 +217,7 @@ int sonde_rendezvous_receive_ask(int fd, struct sonde_filters_ask *ret_ask)
 		return -ENOMSG;
 	if (message.msg_flags & MSG_CTRUNC)
 		return -EPROTO; /* it has descriptors */
-	rendezvous_consume(fd);
+	handshake_consume(fd);
 	if ((message.msg_flags & MSG_TRUNC) || n < (ssize_t)head ||
 	    ret_ask->nr > SONDE_FILTERS_ASK ||
 	    (size_t)n != head + ret_ask->nr * sizeof(ret_ask->index[0]))
@@ -225,7 +225,7 @@ int sonde_rendezvous_receive_ask(int fd, struct sonde_filters_ask *ret_ask)
 	return ret_ask->version == SONDE_HELLO_VERSION ? 0 : -EPROTONOSUPPORT;
 }
 
-int sonde_rendezvous_answer_ask(int fd, int file)
+int sonde_handshake_answer_ask(int fd, int file)
 {
 	struct sonde_welcome welcome = {
 		.magic = SONDE_HELLO_MAGIC,

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "session/rendezvous.h"
+#include "session/handshake.h"
 #include "sys/foreign.h"
 
 static int listen_fd;
@@ -39,7 +39,7 @@ static int start(void **state)
 	(void)state;
 	nr_fds_before = nr_open_fds();
 	memory_fd = memfd_create("test", MFD_CLOEXEC);
-	return memory_fd < 0 ? -1 : sonde_rendezvous_listen(path, &listen_fd);
+	return memory_fd < 0 ? -1 : sonde_handshake_listen(path, &listen_fd);
 }
 
 /* Children close what might make us wait. */
@@ -80,7 +80,7 @@ static int accept_peer(void)
 	struct sonde_peer who;
 	int fd;
 
-	assert_int_equal(sonde_rendezvous_accept(listen_fd, &fd, &who), 0);
+	assert_int_equal(sonde_handshake_accept(listen_fd, &fd, &who), 0);
 	assert_int_equal(who.pid, getpid());
 	assert_int_equal(who.uid, getuid());
 	sonde_peer_release(&who);
@@ -138,7 +138,7 @@ static int receive(const void *bytes, size_t size, int nr_fds)
 	int rc;
 
 	send_message(peer, bytes, size, nr_fds);
-	rc = sonde_rendezvous_receive(fd, &arena_fd, &pid);
+	rc = sonde_handshake_receive(fd, &arena_fd, &pid);
 	if (!rc) {
 		assert_int_equal(pid, good.pid);
 		assert_true(arena_fd >= 0);
@@ -201,14 +201,13 @@ static void nobody_waits_for_a_peer_that_says_nothing(void **state)
 	int nobody;
 
 	(void)state;
-	assert_int_equal(sonde_rendezvous_receive(fd, &arena_fd, &pid),
-			 -EAGAIN);
-	assert_int_equal(sonde_rendezvous_accept(listen_fd, &nobody, &who),
+	assert_int_equal(sonde_handshake_receive(fd, &arena_fd, &pid), -EAGAIN);
+	assert_int_equal(sonde_handshake_accept(listen_fd, &nobody, &who),
 			 -EAGAIN);
 	close(peer);
-	assert_int_equal(sonde_rendezvous_receive(fd, &arena_fd, &pid),
+	assert_int_equal(sonde_handshake_receive(fd, &arena_fd, &pid),
 			 -ECONNRESET);
-	assert_int_equal(sonde_rendezvous_answer(fd, 0), -EPIPE);
+	assert_int_equal(sonde_handshake_answer(fd, 0), -EPIPE);
 	close(fd);
 }
 
@@ -219,7 +218,7 @@ static void the_answer_carries_the_error(void **state)
 	struct sonde_welcome welcome;
 
 	(void)state;
-	assert_int_equal(sonde_rendezvous_answer(fd, -EBUSY), 0);
+	assert_int_equal(sonde_handshake_answer(fd, -EBUSY), 0);
 	assert_int_equal(recv(peer, &welcome, sizeof(welcome), 0),
 			 sizeof(welcome));
 	assert_int_equal(welcome.magic, SONDE_HELLO_MAGIC);
@@ -234,7 +233,7 @@ static void each_session_has_a_path_of_its_own(void **state)
 	int fd;
 
 	(void)state;
-	assert_int_equal(sonde_rendezvous_listen(other, &fd), 0);
+	assert_int_equal(sonde_handshake_listen(other, &fd), 0);
 	assert_string_not_equal(other, path);
 	assert_int_equal(unlink(other), 0);
 	close(fd);
@@ -295,16 +294,16 @@ static void a_descriptor_that_lingers_makes_nobody_wait(void **state)
 					bad);
 		close(bad);
 		if (i == 2) {
-			assert_int_equal(sonde_rendezvous_receive(fd, &arena_fd,
-								  &pid),
+			assert_int_equal(sonde_handshake_receive(fd, &arena_fd,
+								 &pid),
 					 0);
 			close(arena_fd);
 		} else if (i == 3) {
-			assert_int_equal(sonde_rendezvous_receive_ask(fd, &got),
+			assert_int_equal(sonde_handshake_receive_ask(fd, &got),
 					 -EPROTO);
 		} else {
-			assert_int_equal(sonde_rendezvous_receive(fd, &arena_fd,
-								  &pid),
+			assert_int_equal(sonde_handshake_receive(fd, &arena_fd,
+								 &pid),
 					 -EPROTO);
 		}
 		sonde_foreign_drop(fd);
@@ -342,7 +341,7 @@ static void who_left_without_reading_is_dropped_at_once(void **state)
 	(void)state;
 	while (waitpid(-1, NULL, __WALL) > 0)
 		; /* of earlier tests */
-	assert_int_equal(sonde_rendezvous_answer(fd, 0), 0);
+	assert_int_equal(sonde_handshake_answer(fd, 0), 0);
 	close(peer);
 	sonde_foreign_drop(fd);
 	assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
@@ -365,20 +364,20 @@ static void questions_are_told_from_hellos(void **state)
 	int arena;
 
 	(void)state;
-	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), -EAGAIN);
+	assert_int_equal(sonde_handshake_receive_ask(fd, &got), -EAGAIN);
 	send_message(peer, &ask, size, 0);
-	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), 0);
+	assert_int_equal(sonde_handshake_receive_ask(fd, &got), 0);
 	assert_memory_equal(&got, &ask, size);
 	/* of another length than it says, too many, and of another kind */
 	send_message(peer, &ask, size - 4, 0);
-	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), -EPROTO);
+	assert_int_equal(sonde_handshake_receive_ask(fd, &got), -EPROTO);
 	ask.nr = SONDE_FILTERS_ASK + 1;
 	send_message(peer, &ask, sizeof(ask), 0);
-	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), -EPROTO);
+	assert_int_equal(sonde_handshake_receive_ask(fd, &got), -EPROTO);
 	ask.magic++;
 	send_message(peer, &ask, size, 0);
-	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), -ENOMSG);
-	assert_int_equal(sonde_rendezvous_receive(fd, &arena, &pid), -EPROTO);
+	assert_int_equal(sonde_handshake_receive_ask(fd, &got), -ENOMSG);
+	assert_int_equal(sonde_handshake_receive(fd, &arena, &pid), -EPROTO);
 	close(peer);
 	sonde_foreign_drop(fd);
 }

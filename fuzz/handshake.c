@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rendezvous.c - fuzz session/rendezvous.h: any messages with any number of
+ * handshake.c - fuzz session/handshake.h: any messages with any number of
  * descriptors. None of them may stay open but the one that is handed over, and
  * only a memory file is.
  *
@@ -8,7 +8,7 @@
  * hello first, bit 4 hang up after it, bit 5 answer it, bit 6 descriptors that
  * aren't memory files) and another for the size of what follows.
  */
-#include "session/rendezvous.h"
+#include "session/handshake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void send_message(int fd, uint8_t *bytes, size_t size, int nr_fds,
 static bool receive_ask(int fd, int *ret_rc)
 {
 	struct sonde_filters_ask ask;
-	int rc = sonde_rendezvous_receive_ask(fd, &ask);
+	int rc = sonde_handshake_receive_ask(fd, &ask);
 
 	FUZZ_CHECK(rc == 0 || rc == -EAGAIN || rc == -EPROTO ||
 		   rc == -EPROTONOSUPPORT || rc == -ECONNRESET ||
@@ -78,7 +78,7 @@ static bool receive(int fd, bool sound)
 
 	if (!sound && receive_ask(fd, &rc))
 		return rc != -EPROTO;
-	rc = sonde_rendezvous_receive(fd, &arena_fd, &pid);
+	rc = sonde_handshake_receive(fd, &arena_fd, &pid);
 	FUZZ_CHECK(rc == 0 || rc == -EAGAIN || rc == -EPROTO ||
 		   rc == -EPROTONOSUPPORT || rc == -ECONNRESET);
 	if (sound)
@@ -115,7 +115,7 @@ static bool play(struct fuzz_input *in, const int ends[2], int memory_fd)
 	if (what & 16)
 		(void)shutdown(ends[0], SHUT_RDWR);
 	if (what & 32)
-		sonde_rendezvous_answer(ends[1], -(int)what);
+		sonde_handshake_answer(ends[1], -(int)what);
 	if (!receive(ends[1], used == sizeof(hello) && (what & 8) &&
 				      !(what & 64) && (what & 7) == 1))
 		return false;
@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	(void)close(ends[0]);
 	(void)close(memory_fd);
 	(void)receive(ends[1], false);
-	sonde_rendezvous_answer(ends[1], 0);
+	sonde_handshake_answer(ends[1], 0);
 	sonde_foreign_drop(ends[1]);
 	settle(before);
 	return 0;

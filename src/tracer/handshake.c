@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rendezvous.c - the arena's presentation to the session that started the
- * program (rendezvous.h).
+ * handshake.c - the arena's presentation to the session that started the
+ * program (handshake.h).
  *
  * All that is waited for counts against one point of time, whatever interrupts
  * it; after that the program runs unrecorded. One message out, one answer in,
  * and the socket is closed.
  */
-#include "tracer/rendezvous.h"
+#include "tracer/handshake.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -154,8 +154,8 @@ static int take_answer(const struct call *call)
 		       -ENOTCONN;
 }
 
-int sonde_rendezvous(const char *session, int arena, uint32_t pid,
-		     uint64_t patience_ns)
+int sonde_handshake(const char *session, int arena, uint32_t pid,
+		    uint64_t patience_ns)
 {
 	struct call call;
 	int rc = -ENOTCONN;
@@ -200,9 +200,9 @@ static int receive_filters(const struct call *call, int *ret_fd)
 								-EPROTO;
 }
 
-int sonde_rendezvous_ask(const char *session,
-			 const struct sonde_filters_ask *ask,
-			 uint64_t patience_ns, int *ret_fd)
+int sonde_handshake_ask(const char *session,
+			const struct sonde_filters_ask *ask,
+			uint64_t patience_ns, int *ret_fd)
 {
 	size_t size = offsetof(struct sonde_filters_ask, index) +
 		      ask->nr * sizeof(ask->index[0]);

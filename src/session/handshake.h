@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rendezvous.h - how a traced process and a recorder find each other.
+ * handshake.h - how a traced process and a recorder find each other.
  *
  * The recorder listens on a Unix socket (SOCK_SEQPACKET) in a directory of its
  * user's (sys/rundir.h), whose path the programs it starts find in the
@@ -25,8 +25,8 @@
  * which anybody can close without waiting. All else stays in the queue, for who drops
  * the connection (sys/foreign.h).
  */
-#ifndef SESSION_RENDEZVOUS_H
-#define SESSION_RENDEZVOUS_H
+#ifndef SESSION_HANDSHAKE_H
+#define SESSION_HANDSHAKE_H
 
 #include <stdint.h>
 #include <sys/socket.h>
@@ -40,33 +40,33 @@
 #define SONDE_SESSION_NAME_MAX SONDE_SOCKET_PATH_MAX
 
 /* How many connections can wait to be accepted. */
-uint32_t sonde_rendezvous_backlog(void);
+uint32_t sonde_handshake_backlog(void);
 
 /* Listens at a path that nobody can guess, to be unlinked at the end. 0 or
  * -errno. */
-int sonde_rendezvous_listen(char ret_path[SONDE_SESSION_NAME_MAX], int *ret_fd);
+int sonde_handshake_listen(char ret_path[SONDE_SESSION_NAME_MAX], int *ret_fd);
 
 /* Who waits to be let in: a connection, and its peer. 0; -EAGAIN if nobody;
  * -EMFILE and the like: there is somebody, but no descriptor. The connection is
  * to be dropped by sonde_foreign_drop(). */
-int sonde_rendezvous_accept(int listen_fd, int *ret_fd,
-			    struct sonde_peer *ret_peer);
+int sonde_handshake_accept(int listen_fd, int *ret_fd,
+			   struct sonde_peer *ret_peer);
 
 /*
  * Read the hello. 0, a descriptor the caller owns, and the process it says to
  * be; -EAGAIN if it hasn't come; -EPROTO, -EPROTONOSUPPORT or -ECONNRESET:
  * answer and forget the peer.
  */
-int sonde_rendezvous_receive(int fd, int *ret_arena_fd, pid_t *ret_pid);
+int sonde_handshake_receive(int fd, int *ret_arena_fd, pid_t *ret_pid);
 
 /* The same for a question about conditions (ring/filters.h): 0; -ENOMSG if it
  * is something else that was sent, which is still to be received. */
-int sonde_rendezvous_receive_ask(int fd, struct sonde_filters_ask *ret_ask);
+int sonde_handshake_receive_ask(int fd, struct sonde_filters_ask *ret_ask);
 
 /* `file` is borrowed. 0, or -errno. */
-int sonde_rendezvous_answer_ask(int fd, int file);
+int sonde_handshake_answer_ask(int fd, int file);
 
 /* 0, or -errno: the peer has gone, and runs unrecorded. */
-int sonde_rendezvous_answer(int fd, int error);
+int sonde_handshake_answer(int fd, int error);
 
-#endif /* SESSION_RENDEZVOUS_H */
+#endif /* SESSION_HANDSHAKE_H */
