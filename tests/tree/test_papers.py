@@ -8,12 +8,16 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness import check, check_equal, main, test  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAPERS = ROOT / "bench/papers"
+sys.path.insert(0, str(PAPERS))
+import page  # noqa: E402
+
 PUBLISHED = json.loads((PAPERS / "published.json").read_text())
 TABLES = PUBLISHED["tables"]
 ROMAN = ("I", "II", "III", "IV", "V", "VI")
@@ -91,8 +95,22 @@ def what_there_is_no_time_for_is_left_out_and_told():
     check_equal((done.returncode, done.stderr), (0, ""), "no time")
     check(re.search(r"^  skipped: locking-fig6, .*: there is no time left$",
                     done.stdout, re.M), done.stdout)
-    check(re.search(r"^took, s: listings 0\nall: 0 s, of 0 that it may take; ",
+    check(re.search(r"^took, s: listings \d+\nall: \d+ s, of 0 that it may take; ",
                     done.stdout, re.M), done.stdout)
+
+
+@test
+def a_measure_replaces_its_part_of_a_page_and_no_other():
+    before = "### clocks\n\n```text\nold\n```\n"
+    rest = "\n### size\n\n```text\nold\n```\nEnd.\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "page.md"
+        path.write_text(before + rest)
+        check(page.put(path, "clocks", "  turn 1 of 3: 2.0 s\nnew \\1\n  2 s\n"),
+              "there is such a part")
+        check_equal(path.read_text(), before.replace(
+            "old", "new \\1\n  2 s") + rest, "the page")
+        check(not page.put(path, "loads", "new"), "there is no such part")
 
 
 @test
