@@ -214,8 +214,10 @@ class Cache:
         if not kernel.image.exists():
             raise Problem(f"no kernel in {kernel.folder}; remove it")
         pack_initrd(kernel, self)
-        if self.debuginfo and KERNELS[name]:
-            kernel.debug = self._debuginfo(kernel) / "usr/lib/debug"
+        if self.debuginfo:
+            kernel.debug = (
+                kernel.folder / "debuginfo" if name == "debug" else
+                self._debuginfo(kernel) / "usr/lib/debug")
         return kernel
 
     def _debuginfo(self, kernel):
@@ -491,7 +493,7 @@ class Guest:
         return "".join(f"mkdir -p {at}; mount --bind {folder} {at}\n"
                        for folder, at in self.shown) + (
             f"cp {lists}/modules.* /lib/modules/{self.kernel.version}\n"
-            if self.shown else "")
+            if self.shown and self.kernel.modules.exists() else "")
 
     def command(self, accel):
         options = ["-accel", accel, "-smp", str(self.cpus), "-display",
