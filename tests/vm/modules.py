@@ -194,9 +194,8 @@ class Pass:
     def script(self):
         words = " ".join(f"'{c}'" for c in self.commands)
         said = f"/mnt/share/{self.name}.log"
-        return (f"{self.before}timeout {self.guest_limit_s} "
-                f"/mnt/share/pass {self.name} '{self.module}' {words} "
-                f">{said} 2>&1\n"
+        return (f"{self.before}/mnt/share/pass {self.name} "
+                f"{self.guest_limit_s} '{self.module}' {words} >{said} 2>&1\n"
                 f"echo $? >/mnt/share/{self.name}.done\n{self.after}")
 
 
