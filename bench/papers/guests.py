@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 
+import others
 import paper
 from paper import Refused, rows_of, show
 
@@ -56,6 +57,12 @@ LOOP = {
     "Sonde, both (BPF)": [*RULES, "--kernel-source", "bpf"],
     "Sonde, both (module)": [*RULES, "--kernel-source", "modules"],
 }
+RATES = {
+    "the loop's events": [], "and the kernel's system calls": ["syscalls"],
+    "and many of the kernel's": [RULES[2]],
+}
+PACED = 600000
+UPROBE, UPROBE_TURNS = "a uprobe (tracefs), 100,000 turns", 100000
 LTTNG = {"LTTng-UST, woken by the writer": "0",
          "LTTng-UST, read timer of 200 us": "200"}
 WORST = {
@@ -94,20 +101,33 @@ def loop_lines():
                      str(TURNS))]
 
 
+def uprobe_lines():
+    probes = f"{others.TRACING}/uprobe_events"
+    enable = f"{others.TRACING}/events/{others.UPROBE}/enable"
+    yield ["sh", "-c", f"echo '{others.uprobe_line()}' >{probes}; echo 1 >{enable}"]
+    yield told("p.turns", "chrt", "-f", "80", "hot_uprobe", "turns",
+               str(UPROBE_TURNS))
+    yield ["sh", "-c", f"echo 0 >{enable}; echo >{probes}"]
+
+
+def lttng_session(name, subbufs, timer, *command):
+    """As bench/lttng.py does it; `command` says into NAME.turns."""
+    yield ["lttng", "create", name, "--output", f"/tmp/lttng-{name}"]
+    yield ["lttng", "enable-channel", "-u", "c", "--subbuf-size", "1M",
+           "--num-subbuf", subbufs, "--read-timer", timer]
+    yield ["lttng", "enable-event", "-u", "-c", "c", "bench:integer"]
+    yield ["lttng", "start"]
+    yield told(f"{name}.turns", *command)
+    yield ["lttng", "stop"]
+    yield told(f"{name}.lost", "lttng", "list", name)
+    yield ["lttng", "destroy", name]
+
+
 def lttng_lines():
-    """As bench/lttng.py does it."""
     yield ["lttng-sessiond", "--daemonize"]
     for i, timer in enumerate(LTTNG.values()):
-        yield ["lttng", "create", f"s{i}", "--output", f"/tmp/lttng{i}"]
-        yield ["lttng", "enable-channel", "-u", "c", "--subbuf-size", "1M",
-               "--num-subbuf", "32", "--read-timer", timer]
-        yield ["lttng", "enable-event", "-u", "-c", "c", "bench:integer"]
-        yield ["lttng", "start"]
-        yield told(f"l{i}.turns", "chrt", "-f", "80", "hot_lttng", "turns",
-                   str(TURNS))
-        yield ["lttng", "stop"]
-        yield told(f"l{i}.lost", "lttng", "list", f"s{i}")
-        yield ["lttng", "destroy", f"s{i}"]
+        yield from lttng_session(f"l{i}", "32", timer, "chrt", "-f", "80",
+                                 "hot_lttng", "turns", str(TURNS))
 
 
 def worst_lines():
@@ -134,6 +154,8 @@ cd /tmp
 # A loop of a real-time priority is not to be stopped.
 echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 insmod /mnt/share/sonde.ko
+# While a recorder reads from this machine, the guest's clock goes on at once.
+export SONDE_WAIT_MS=60000
 recorded() {
 	said=$1
 	shift
@@ -176,7 +198,7 @@ def commands(lines):
 
 
 def script(build, with_lttng):
-    quiet = [*loop_lines(), *worst_lines(), *two_lines()]
+    quiet = [*loop_lines(), *uprobe_lines(), *worst_lines(), *two_lines()]
     if with_lttng:
         quiet += lttng_lines()
     return (begin(build) + commands([WARM, *quiet]) + BUSY +
@@ -208,19 +230,20 @@ def run(cache, name, job, what, **guest):
     return share
 
 
-def guests(cache, build, with_lttng):
+def guests(cache, job, what, **guest):
     """The shares by kernel, of as many guests at a time as there are CPUs: others'
     work changes no count."""
     shares = {}
     with concurrent.futures.ThreadPoolExecutor(len(paper.CPUS)) as pool:
-        running = {name: pool.submit(run, cache, name,
-                                     script(build, with_lttng), "papers",
-                                     cpus=1) for name in KERNELS}
+        running = {name: pool.submit(run, cache, name, job, what, **guest)
+                   for name in KERNELS}
         for name, one in running.items():
             try:
                 shares[name] = one.result()
             except (Problem, subprocess.SubprocessError) as why:
                 paper.skip(f"the kernel {name}", why)
+    if not shares:
+        raise Refused("no guest ran")
     return shares
 
 
@@ -295,6 +318,49 @@ def scaling():
         "as many clients on so many CPUs"], columns=columns)
 
 
+# ---- the highest rate ----
+
+def rate_lines(with_lttng):
+    """Rings of 8 MiB for each CPU: more than comes while its reader's CPU waits for
+    its turn, and less than comes in all."""
+    for i, how in enumerate(RATES.values()):
+        kernel = ["-a", "-k", *how, "--kernel-source", "modules"] if how else []
+        yield told(f"r{i}.rate", "sonde", "latency", "max-rate", "--json",
+                   "--quick", "--duration", "400ms", "--cpu", "1", "--",
+                   "--memory", "16M", "--recorder-cpus", "0", *kernel)
+    if with_lttng:
+        yield ["lttng-sessiond", "--daemonize"]
+        yield from lttng_session("rate", "8", "200", "taskset", "-c", "1",
+                                 "hot_lttng", "paced", str(PACED), "1e9")
+
+
+def rate_rows(shares):
+    for kernel, share in shares.items():
+        for i, name in enumerate(RATES):
+            try:
+                said = json.loads(text(share / f"r{i}.rate"))
+            except ValueError:
+                said = {}
+            yield [f"{kernel}: {name}", said.get("highest_per_s"),
+                   (said.get("gave_way") or "nothing") if said else None]
+        rate = rows_of(text(share / "rate.turns"), "lttng ").get("paced", [None])
+        nr = lttng.lost_in(text(share / "rate.lost"))
+        yield [f"{kernel}: LTTng-UST, as fast as it goes", rate[0],
+               f"{nr:,} of {PACED:,} events lost" if nr else "nothing"]
+
+
+def rates():
+    build, with_lttng = prepared()
+    cache = Cache(ROOT / "build-vm")
+    job = begin(build) + commands([WARM, *rate_lines(with_lttng)])
+    shares = guests(cache, job, "rates", cpus=2, qemu=cache.newer_qemu())
+    show("more-rates", list(rate_rows(shares)), [
+        "in a guest with two CPUs, the loop on one and the recorder on the other; "
+        "1,000 million instructions of both together are a second, so the loop has "
+        "half of them; 8 MiB of buffers for each CPU, to files in memory; the "
+        "kernel's by the module"])
+
+
 # ---- what was said ----
 
 def text(path):
@@ -326,9 +392,18 @@ def said_lost(share, name):
     lines = text(share / f"{name}.said").splitlines()
     for line in lines:
         if line.startswith("{"):
-            lost = json.loads(line)["events_lost"]
+            said = json.loads(line)
+            if said["processes_refused"]:
+                return said["notes"][-1]
+            lost = said["events_lost"]
             return f"{lost:,} events lost" if lost else ""
     return paper.last_line("\n".join(lines))
+
+
+def is_recorded(share, name):
+    """Whether the program's own events are."""
+    return any(line.startswith("{") and json.loads(line)["processes"]
+               for line in text(share / f"{name}.said").splitlines())
 
 
 def lateness_rows(shares):
@@ -343,7 +418,10 @@ def turns_rows(shares):
         for i, name in enumerate(KERNEL):
             yield [f"{kernel}: {name}", *turned(share / f"k{i}.turns")]
         for i, name in enumerate(LOOP):
-            yield [f"{kernel}: {name}", *turned(share / f"u{i}.turns")]
+            yield [f"{kernel}: {name}", *(
+                turned(share / f"u{i}.turns") if is_recorded(share, f"u{i}")
+                else [None] * 5)]
+        yield [f"{kernel}: {UPROBE}", *turned(share / "p.turns", "uprobe")]
         for i, name in enumerate(LTTNG):
             yield [f"{kernel}: {name}",
                    *turned(share / f"l{i}.turns", "lttng")]
@@ -355,8 +433,9 @@ def worst_rows(shares):
     for what, (file, name) in files.items():
         row = [what]
         for share in shares.values():
-            row += rows_of(text(share / f"{file}.worst")).get(
-                name, [None, None])
+            found = rows_of(text(share / f"{file}.worst"))
+            known = what in TWO or is_recorded(share, file)
+            row += known and found.get(name) or [None, None]
         yield row
 
 
@@ -394,9 +473,8 @@ def prepared():
 
 
 def realtime():
-    shares = guests(Cache(ROOT / "build-vm"), *prepared())
-    if not shares:
-        raise Refused("no guest ran")
+    shares = guests(Cache(ROOT / "build-vm"), script(*prepared()), "papers",
+                    cpus=1)
     unit = ("in a guest with one CPU that counts instructions; a nanosecond is "
             "one")
     show("more-lateness", list(lateness_rows(shares)), [

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 
+import others
 import paper
 from paper import Refused, Runs, out, program, rows_of, show, turns
 
@@ -449,10 +450,10 @@ def timer():
 
 # ---- a loop ----
 
-def loop_command(tracer_name):
+def loop_command(tracer_name, nr=1000000):
     fifo = ["chrt", "-f", "80"] if priority().startswith("SCHED") else []
     return [*fifo, "taskset", "-c", paper.PROGRAM_CPU,
-            program(f"hot_{tracer_name}"), "turns", "1000000"]
+            program(f"hot_{tracer_name}"), "turns", nr]
 
 
 def loop_ways():
@@ -472,6 +473,8 @@ def loop_ways():
     if not os.geteuid():
         ways["Sonde, the kernel's events"] = ours("-e", "none:none", *kernel)
         ways["Sonde, both"] = ours(*realtime, *kernel)
+        ways["a uprobe (tracefs), 100,000 turns"] = lambda: (
+            others.uprobe_turns(loop_command("uprobe", 100000)), 0)
     why = lttng.why_not(os.path.join(paper.options.build, "bench",
                                      "hot_lttng"))
     if why:
@@ -497,7 +500,7 @@ def loop():
     """The paper's npt: the turns of a loop with an event in each."""
     ways = loop_ways()
     paper.skip("SystemTap", "a module for its user probes, which this machine "
-               "doesn't load; a uprobe, which they rest on, is in bench/probe")
+               "doesn't load; they rest on uprobes, and one is beside ours")
     to_ns = 1000 / paper.mhz()
     runs, notes = Runs(), []
     lost = dict.fromkeys(ways, 0)

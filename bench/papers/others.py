@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """others - the tables for which there are commands of their own in bench/: they
 are run, and what they say is shown as it comes."""
+import contextlib
 import json
 import os
 import pathlib
+import re
 
 import paper
 from paper import Refused, Runs, out, program, rows_of, show, turns
@@ -91,21 +93,63 @@ def kernel_gdb():
 
 # ---- a static tracepoint of the kernel ----
 
+@contextlib.contextmanager
+def recorded_by_tracefs(event, condition=None):
+    """Meanwhile an instance of tracefs records the event, in a flight recorder."""
+    instance = TRACING / f"instances/sonde-bench-{os.getpid()}"
+    folder = instance / "events" / event
+    instance.mkdir()
+    try:
+        if condition:
+            (folder / "filter").write_text(condition)
+        (folder / "enable").write_text("1")
+        yield
+    finally:
+        (folder / "enable").write_text("0")
+        instance.rmdir()
+
+
 def tracefs(condition):
     """Runs a command with task_rename recorded by an instance of tracefs."""
     def run(command):
-        instance = TRACING / f"instances/sonde-bench-{os.getpid()}"
-        event = instance / "events/task/task_rename"
-        instance.mkdir()
-        try:
-            if condition:
-                (event / "filter").write_text(condition)
-            (event / "enable").write_text("1")
+        with recorded_by_tracefs("task/task_rename", condition):
             out(*command)
-        finally:
-            (event / "enable").write_text("0")
-            instance.rmdir()
     return run
+
+
+# ---- a probe of the kernel's in a program ----
+
+UPROBE = "sonde_bench/turn"
+
+
+def uprobe_line():
+    """What uprobe_events takes for the event of hot_uprobe: its function's place in
+    the file."""
+    path = program("hot_uprobe")
+    address, = re.findall(r"^(\w+) [Tt] hot_uprobe_event$", out("nm", path), re.M)
+    vma, offset = re.search(r"\.text +\w+ +(\w+) +\w+ +(\w+)",
+                            out("objdump", "-h", path)).groups()
+    place = int(address, 16) - int(vma, 16) + int(offset, 16)
+    return f"p:{UPROBE} {path}:{place:#x} i=%di:s32"
+
+
+def tell_uprobes(line):
+    """Opened for anything else, the file forgets all probes."""
+    file = os.open(TRACING / "uprobe_events", os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(file, line.encode())
+    finally:
+        os.close(file)
+
+
+def uprobe_turns(command):
+    """What hot_uprobe says, its event recorded by a uprobe."""
+    tell_uprobes(uprobe_line())
+    try:
+        with recorded_by_tracefs(UPROBE):
+            return rows_of(out(*command), "uprobe ")["turns"]
+    finally:
+        tell_uprobes(f"-:{UPROBE}")
 
 
 def by_sonde(condition):
