@@ -26,7 +26,7 @@
 
 #define EXIT_FAILED 1
 #define WORDS_MAX   16u
-#define PROBES_MAX  32u
+#define PROBES_MAX  128u
 
 /* As if that had been said to `sonde record`. Without other kernel events there
  * are rules all the same, of which none is left. */
@@ -74,9 +74,12 @@ static int make_options(const struct sonde_probe_kernel_options *wanted,
 /* ---- the probes ---- */
 
 struct kernel_probes {
+	char *texts; /* that requests point into */
+	struct sonde_probe_kernel_request requests[PROBES_MAX];
 	struct sonde_source_probe *made[PROBES_MAX];
 	struct sonde_source_probe list[PROBES_MAX]; /* the same, in one row */
 	uint32_t nr;
+	uint32_t nr_made;
 };
 
 /* "FUNCTION if CONDITION collect LIST": the list, cut off; NULL. No expression of C
@@ -93,11 +96,15 @@ static const char *cut_collect(char *text)
 }
 
 /* Two that would be called the same, could not be told apart. */
-static int check_name_of(const struct kernel_probes *probes,
-			 const struct sonde_source_probe *probe)
+static int check_names(const struct kernel_probes *probes)
 {
-	for (uint32_t i = 0; i < probes->nr; i++) {
-		if (strcmp(probes->list[i].name, probe->name) != 0)
+	for (uint32_t i = 1; i < probes->nr_made; i++) {
+		const struct sonde_source_probe *probe = &probes->list[i];
+		uint32_t k = 0;
+
+		while (k < i && strcmp(probes->list[k].name, probe->name) != 0)
+			k++;
+		if (k == i)
 			continue;
 		sonde_complain("there are two probes at %.100s, whose events "
 			       "could not be told apart: join their conditions "
@@ -108,69 +115,70 @@ static int check_name_of(const struct kernel_probes *probes,
 	return 0;
 }
 
-static int make_one_probe(const struct sonde_probe_kernel_options *wanted,
-			  char *text, struct kernel_probes *probes)
+/* What "PROBE; PROBE ..." asks for. */
+static int make_requests(const struct sonde_probe_kernel_options *wanted,
+			 struct kernel_probes *probes)
 {
-	const char *collect = cut_collect(text);
-	const struct sonde_probe_kernel_request request = {
-		.where = text,
-		.collect = collect ? collect : wanted->collect,
-		.name = wanted->name,
-	};
-	struct sonde_source_probe *probe = NULL;
-	char error[600];
-	int status;
+	char *at = strdup(wanted->where);
 
-	if (sonde_probe_kernel_resolve(&request, error, sizeof(error),
-				       &probe)) {
-		sonde_complain("the probe is not in: %s", error);
-		return EXIT_FAILED;
-	}
-	status = check_name_of(probes, probe);
-	probes->made[probes->nr] = probe;
-	probes->list[probes->nr++] = *probe;
-	return status;
-}
-
-/* Makes the probes of "PROBE; PROBE ...". */
-static int make_probes(const struct sonde_probe_kernel_options *wanted,
-		       struct kernel_probes *probes)
-{
-	const char *at = wanted->where;
-	int status = 0;
-
-	do {
+	probes->texts = at;
+	while (at) {
 		size_t length = sonde_text_item(at, ';');
-		char *text = strndup(at, length);
+		char *next =
+			at[length] && at[length + 1] ? at + length + 1 : NULL;
+		const char *collect;
 
 		if (probes->nr == PROBES_MAX) {
 			sonde_complain("more than %u probes", PROBES_MAX);
-			status = SONDE_EXIT_USAGE;
-		} else if (!text) {
-			status = EXIT_FAILED;
-		} else {
-			status = make_one_probe(wanted, text, probes);
+			return SONDE_EXIT_USAGE;
 		}
-		free(text);
-		at += length + (at[length] == ';');
-	} while (!status && *at);
-	return status;
+		at[length] = '\0';
+		collect = cut_collect(at);
+		probes->requests[probes->nr++] =
+			(struct sonde_probe_kernel_request){
+				.where = at,
+				.collect = collect ? collect : wanted->collect,
+				.name = wanted->name,
+			};
+		at = next;
+	}
+	return probes->texts ? 0 : EXIT_FAILED;
+}
+
+static int make_probes(const struct sonde_probe_kernel_options *wanted,
+		       struct kernel_probes *probes)
+{
+	char error[600];
+	int status = make_requests(wanted, probes);
+
+	if (status)
+		return status;
+	if (sonde_probe_kernel_resolve(probes->requests, probes->nr, error,
+				       sizeof(error), probes->made)) {
+		sonde_complain("the probe is not in: %s", error);
+		return EXIT_FAILED;
+	}
+	probes->nr_made = probes->nr;
+	for (uint32_t i = 0; i < probes->nr_made; i++)
+		probes->list[i] = *probes->made[i];
+	return check_names(probes);
 }
 
 int sonde_probe_kernel_record(const struct sonde_probe_kernel_options *wanted)
 {
 	static struct sonde_record_options options;
-	struct kernel_probes probes = { .nr = 0 };
+	static struct kernel_probes probes;
 	int status = make_options(wanted, &options);
 
 	if (!status)
 		status = make_probes(wanted, &probes);
 	options.session.kernel.probes = probes.list;
-	options.session.kernel.nr_probes = probes.nr;
+	options.session.kernel.nr_probes = probes.nr_made;
 	if (!status)
 		status = sonde_command_record_run(&options);
-	for (uint32_t i = 0; i < probes.nr; i++)
+	for (uint32_t i = 0; i < probes.nr_made; i++)
 		sonde_probe_kernel_free(probes.made[i]);
+	free(probes.texts);
 	return status;
 }
 

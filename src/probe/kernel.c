@@ -47,13 +47,17 @@ struct kernel_probe {
 	char function[FUNCTION_SIZE];
 	char name[FUNCTION_SIZE];
 	char event[FUNCTION_SIZE]; /* a tracepoint's; "" */
+	/* what the kernel's lists say of its function */
+	uint64_t symbol_address;
+	uint32_t nr_symbols;
+	bool is_data, is_blacklisted;
 	_Alignas(8) uint8_t desc[SONDE_DESC_MAX];
 };
 
 struct kernel_resolving {
 	const struct sonde_probe_kernel_request *request;
 	struct kernel_probe *made;
-	struct sonde_btf btf;
+	const struct sonde_btf *btf;
 	struct sonde_probe_dwarf at; /* of which only the kernel's part */
 	struct sonde_probe_scope scope;
 	struct sonde_build build;
@@ -72,91 +76,145 @@ static int kernel_fail(struct kernel_resolving *resolving, const char *text,
 
 /* ---- the function ---- */
 
-struct finding_function {
-	const char *name;
-	uint64_t address;
+/* Probes by their functions' names: each list is read once, which takes longer than all
+ * else. */
+struct kernel_sorted {
+	struct kernel_probe **list;
 	uint32_t nr;
-	bool is_module, is_data;
-	struct sonde_nearest nearest;
 };
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct kernel_probe *const *one = a;
+	const struct kernel_probe *const *other = b;
+
+	return strcmp((*one)->function, (*other)->function);
+}
+
+/* The first of those at a function of that name; sorted->nr: there is none. */
+static uint32_t first_at(const struct kernel_sorted *sorted, const char *name)
+{
+	uint32_t low = 0;
+	uint32_t high = sorted->nr;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (strcmp(sorted->list[middle]->function, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_at(const struct kernel_sorted *sorted, uint32_t i,
+		  const char *name)
+{
+	return i < sorted->nr && !strcmp(sorted->list[i]->function, name);
+}
 
 static bool see_symbol(void *ctx, const struct sonde_kallsym *symbol)
 {
-	struct finding_function *finding = ctx;
+	const struct kernel_sorted *sorted = ctx;
 
-	if (!symbol->is_code)
-		finding->is_data |= !strcmp(symbol->name, finding->name);
-	else if (!strcmp(symbol->name, finding->name)) {
-		finding->nr++;
-		finding->address = symbol->address;
-		finding->is_module |= symbol->module != NULL;
-	} else if (!finding->nr) {
-		sonde_nearest_try(&finding->nearest, symbol->name);
+	for (uint32_t i = first_at(sorted, symbol->name);
+	     is_at(sorted, i, symbol->name); i++) {
+		struct kernel_probe *made = sorted->list[i];
+
+		if (symbol->is_code) {
+			made->nr_symbols++;
+			made->symbol_address = symbol->address;
+		} else {
+			made->is_data = true;
+		}
 	}
 	return true;
 }
 
-static bool is_blacklisted(const char *function)
+/* Only root can read it, and only where debugfs is: else the kernel says so
+ * later. */
+static void read_blacklist(const struct kernel_sorted *sorted)
 {
 	struct sonde_lines *lines = malloc(sizeof(*lines));
-	bool is_there = false;
 	char *line;
 
-	/* only root can read it, and only where debugfs is: else the kernel
-	 * says so later */
 	if (!lines || sonde_lines_open(lines, BLACKLIST_FILE)) {
 		free(lines);
-		return false;
+		return;
 	}
-	while (!is_there && (line = sonde_lines_next(lines))) {
+	while ((line = sonde_lines_next(lines))) {
 		const char *name = strrchr(line, '\t');
 
-		is_there = name && !strcmp(name + 1, function);
+		for (uint32_t i = name ? first_at(sorted, ++name) : sorted->nr;
+		     is_at(sorted, i, name); i++)
+			sorted->list[i]->is_blacklisted = true;
 	}
 	sonde_lines_close(lines);
 	free(lines);
-	return is_there;
+}
+
+static int look_functions_up(struct kernel_probe **list, uint32_t nr)
+{
+	struct kernel_sorted sorted = { list, nr };
+	int rc;
+
+	qsort(list, nr, sizeof(struct kernel_probe *), compare_functions);
+	rc = sonde_kallsyms_each(see_symbol, &sorted);
+	if (!rc)
+		read_blacklist(&sorted);
+	return rc;
+}
+
+static bool try_symbol(void *ctx, const struct sonde_kallsym *symbol)
+{
+	if (symbol->is_code)
+		sonde_nearest_try(ctx, symbol->name);
+	return true;
+}
+
+static int fail_unknown(struct kernel_resolving *resolving, const char *name)
+{
+	char why[SONDE_NEAREST_MAX + 160];
+	struct sonde_nearest nearest;
+
+	sonde_nearest_begin(&nearest, name);
+	(void)sonde_kallsyms_each(try_symbol,
+				  &nearest); /* it was read before */
+	(void)snprintf(why, sizeof(why),
+		       "the kernel has no such function, or it is inlined "
+		       "wherever it is called%s",
+		       sonde_nearest_hint(&nearest));
+	return kernel_fail(resolving, name, why);
 }
 
 static int check_function(struct kernel_resolving *resolving)
 {
-	const char *name = resolving->made->function;
-	struct finding_function finding = { .name = name };
-	char why[SONDE_NEAREST_MAX + 160];
-	int rc;
+	struct kernel_probe *made = resolving->made;
+	const char *name = made->function;
+	char why[160];
 
-	sonde_nearest_begin(&finding.nearest, name);
-	rc = sonde_kallsyms_each(see_symbol, &finding);
-	if (rc)
-		return kernel_fail(resolving, "/proc/kallsyms",
-				   strerrordesc_np(-rc));
-	if (!finding.nr && finding.is_data)
+	if (!made->nr_symbols && made->is_data)
 		return kernel_fail(resolving, name,
 				   "that is a variable of the kernel, and no "
 				   "function");
-	if (!finding.nr) {
-		(void)snprintf(why, sizeof(why),
-			       "the kernel has no such function, or it is "
-			       "inlined wherever it is called%s",
-			       sonde_nearest_hint(&finding.nearest));
-		return kernel_fail(resolving, name, why);
-	}
-	if (finding.nr > 1) {
+	if (!made->nr_symbols)
+		return fail_unknown(resolving, name);
+	if (made->nr_symbols > 1) {
 		(void)snprintf(why, sizeof(why),
 			       "the kernel has %" PRIu32 " functions of that "
 			       "name, and can't be told which is meant",
-			       finding.nr);
+			       made->nr_symbols);
 		return kernel_fail(resolving, name, why);
 	}
-	if (is_blacklisted(name))
+	if (made->is_blacklisted)
 		return kernel_fail(resolving, name,
 				   "probes need this function themselves: it "
 				   "is in " BLACKLIST_FILE);
-	if (resolving->made->probe.tracepoint)
-		resolving->made->probe.address = finding.address;
-	else if (finding.address) /* 0: this user may not know */
-		resolving->made->probe.found =
-			finding.address + resolving->made->probe.offset;
+	if (made->probe.tracepoint)
+		made->probe.address = made->symbol_address;
+	else if (made->symbol_address) /* 0: this user may not know */
+		made->probe.found = made->symbol_address + made->probe.offset;
 	return 0;
 }
 
@@ -243,11 +301,9 @@ static int take_function(struct kernel_resolving *resolving, const char *text,
 		       text);
 	if (strchr(made->function, ':')) {
 		char event[FUNCTION_SIZE];
-		int rc;
 
 		memcpy(event, made->function, sizeof(event));
-		rc = take_tracepoint_event(resolving, event);
-		return rc ? rc : check_function(resolving);
+		return take_tracepoint_event(resolving, event);
 	}
 	made->probe.at_return = cut_return(made->function);
 	plus = strchr(made->function, '+');
@@ -265,7 +321,7 @@ static int take_function(struct kernel_resolving *resolving, const char *text,
 					   "bytes, such as 0x10");
 		*plus = '\0';
 	}
-	return check_function(resolving);
+	return 0;
 }
 
 /* By fentry and fexit they are known by their numbers. */
@@ -282,8 +338,8 @@ static int count_arguments(struct kernel_resolving *resolving)
 		return 0;
 	probe->is_typed = true;
 	for (uint32_t n = 0;
-	     sonde_probe_btf_argument(&resolving->btf, resolving->at.function,
-				      n, &argument) &&
+	     sonde_probe_btf_argument(resolving->btf, resolving->at.function, n,
+				      &argument) &&
 	     argument.index == n;
 	     n++)
 		probe->nr_arguments = n + 1;
@@ -452,8 +508,8 @@ static int collect_arguments(struct kernel_resolving *resolving)
 				   "function's arguments");
 	for (uint32_t n = 0;
 	     !rc &&
-	     sonde_probe_btf_argument(&resolving->btf, resolving->at.function,
-				      n, &argument);
+	     sonde_probe_btf_argument(resolving->btf, resolving->at.function, n,
+				      &argument);
 	     n++) {
 		struct kernel_wanted wanted = { .text = argument.name };
 
@@ -533,23 +589,24 @@ static void point_into(struct kernel_probe *made)
 	made->probe.desc = (const struct sonde_desc *)made->desc;
 }
 
+/* What is at the function, which is known. */
 static int resolve_kernel_probe(struct kernel_resolving *resolving)
 {
 	const struct sonde_probe_kernel_request *request = resolving->request;
 	struct kernel_probe *made = resolving->made;
 	const char *condition;
-	size_t length = sonde_condition_at(request->where, &condition);
-	int rc = take_function(resolving, request->where, length);
+	int rc = check_function(resolving);
 
 	if (rc)
 		return rc;
+	(void)sonde_condition_at(request->where, &condition);
 	sonde_probe_kernel_name(sonde_text_skip_blanks(request->where),
 				request->name, made->name, sizeof(made->name));
-	resolving->at.btf = &resolving->btf;
+	resolving->at.btf = resolving->btf;
 	/* The arguments are where they are called with at its first byte. */
 	resolving->at.function =
 		made->probe.offset ? 0 :
-				     sonde_probe_btf_function(&resolving->btf,
+				     sonde_probe_btf_function(resolving->btf,
 							      made->function);
 	resolving->at.at_return = made->probe.at_return;
 	resolving->scope.dwarf = &resolving->at;
@@ -572,27 +629,102 @@ static int resolve_kernel_probe(struct kernel_resolving *resolving)
 		    0;
 }
 
-int sonde_probe_kernel_resolve(const struct sonde_probe_kernel_request *request,
-			       char *error, size_t error_size,
-			       struct sonde_source_probe **ret_probe)
+/* All of them, one step after the other, for the kernel's lists are read once. */
+struct kernel_all {
+	const struct sonde_probe_kernel_request *requests;
+	uint32_t nr;
+	struct kernel_probe **made;
+	struct kernel_probe **sorted;
+	struct sonde_btf btf;
+	char *error;
+	size_t error_size;
+};
+
+static int each_kernel_probe(struct kernel_all *all,
+			     int (*step)(struct kernel_resolving *resolving))
 {
-	struct kernel_resolving resolving = { .request = request,
-					      .error = error,
-					      .error_size = error_size };
-	int rc = sonde_btf_open(&resolving.btf);
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < all->nr; i++) {
+		struct kernel_resolving resolving = {
+			.request = &all->requests[i],
+			.made = all->made[i],
+			.btf = &all->btf,
+			.error = all->error,
+			.error_size = all->error_size,
+		};
+
+		rc = step(&resolving);
+	}
+	return rc;
+}
+
+static int take_kernel_place(struct kernel_resolving *resolving)
+{
+	const char *where = resolving->request->where;
+	const char *condition;
+
+	return take_function(resolving, where,
+			     sonde_condition_at(where, &condition));
+}
+
+static int fail_all(const struct kernel_all *all, const char *what, int rc)
+{
+	(void)snprintf(all->error, all->error_size, "%s: %s", what,
+		       strerrordesc_np(-rc));
+	return -EINVAL;
+}
+
+static int allocate_kernel_probes(struct kernel_all *all)
+{
+	all->made = calloc(2 * (size_t)all->nr + 1, sizeof(*all->made));
+	if (!all->made)
+		return fail_all(all, "--kernel", -ENOMEM);
+	all->sorted = all->made + all->nr;
+	for (uint32_t i = 0; i < all->nr; i++) {
+		all->made[i] = calloc(1, sizeof(**all->made));
+		if (!all->made[i])
+			return fail_all(all, "--kernel", -ENOMEM);
+		all->sorted[i] = all->made[i];
+	}
+	return 0;
+}
+
+static int resolve_all(struct kernel_all *all)
+{
+	int rc = sonde_btf_open(&all->btf);
 
 	if (rc)
-		return kernel_fail(&resolving, SONDE_BTF_PATH,
-				   strerrordesc_np(-rc));
-	resolving.made = calloc(1, sizeof(*resolving.made));
-	rc = resolving.made ?
-		     resolve_kernel_probe(&resolving) :
-		     kernel_fail(&resolving, "--kernel", "out of memory");
-	sonde_btf_close(&resolving.btf);
-	if (rc && resolving.made)
-		sonde_probe_kernel_free(&resolving.made->probe);
-	else if (!rc)
-		*ret_probe = &resolving.made->probe;
+		return fail_all(all, SONDE_BTF_PATH, rc);
+	rc = each_kernel_probe(all, take_kernel_place);
+	if (!rc) {
+		rc = look_functions_up(all->sorted, all->nr);
+		rc = rc ? fail_all(all, "/proc/kallsyms", rc) :
+			  each_kernel_probe(all, resolve_kernel_probe);
+	}
+	sonde_btf_close(&all->btf);
+	return rc;
+}
+
+int sonde_probe_kernel_resolve(
+	const struct sonde_probe_kernel_request *requests, uint32_t nr,
+	char *error, size_t error_size, struct sonde_source_probe **ret_probes)
+{
+	struct kernel_all all = { .requests = requests,
+				  .nr = nr,
+				  .error = error,
+				  .error_size = error_size };
+	int rc = allocate_kernel_probes(&all);
+
+	if (!rc)
+		rc = resolve_all(&all);
+	for (uint32_t i = 0; all.made && i < nr; i++) {
+		if (!rc)
+			ret_probes[i] = &all.made[i]->probe;
+		else if (all.made[i])
+			sonde_probe_kernel_free(&all.made[i]->probe);
+	}
+	free(all.made);
 	return rc;
 }
 

@@ -23,11 +23,12 @@ struct sonde_probe_kernel_request {
 	const char *name;    /* of the events; NULL: the function's */
 };
 
-/* 0; -errno, with *error of one line. *ret_probe is for
- * sonde_probe_kernel_free(). */
-int sonde_probe_kernel_resolve(const struct sonde_probe_kernel_request *request,
-			       char *error, size_t error_size,
-			       struct sonde_source_probe **ret_probe);
+/* `nr` at once, for the kernel's names are read once for all, which takes longer than
+ * what else there is to do. 0; -errno, with *error of one line, and no probe.
+ * ret_probes[i] is for sonde_probe_kernel_free(). */
+int sonde_probe_kernel_resolve(
+	const struct sonde_probe_kernel_request *requests, uint32_t nr,
+	char *error, size_t error_size, struct sonde_source_probe **ret_probes);
 /* What such a probe's events are called, of what is before "if" and the like;
  * `name` as in the request. */
 void sonde_probe_kernel_name(const char *where, const char *name, char *to,

@@ -16,12 +16,13 @@ char *sonde_probe_resolve(const struct sonde_probe_request *request,
 	return NULL;
 }
 
-int sonde_probe_kernel_resolve(const struct sonde_probe_kernel_request *request,
-			       char *error, size_t error_size,
-			       struct sonde_source_probe **ret_probe)
+int sonde_probe_kernel_resolve(
+	const struct sonde_probe_kernel_request *requests, uint32_t nr,
+	char *error, size_t error_size, struct sonde_source_probe **ret_probes)
 {
-	(void)request;
-	(void)ret_probe;
+	(void)requests;
+	(void)nr;
+	(void)ret_probes;
 	(void)snprintf(error, error_size,
 		       "this sonde was built without libdw, and has no "
 		       "expressions of C");

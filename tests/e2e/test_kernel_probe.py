@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 
-from sonde import BUILD, SONDE, Skip, check, install, run, scratch
+from sonde import (BUILD, SONDE, Skip, check, install, require, run,
+                   scratch)
 from harness import check_equal, main, test
 from kernel import (LIMIT_S, LOAD, TRACING, Harm, KernelTrace, bpf_exists,
                     bpf_links, bpf_objects, descendants, gone, is_sonde, need,
@@ -654,6 +655,24 @@ def why_not(words, *expected):
 def unknown_functions_have_a_suggestion():
     need("bpf")
     why_not(["vfs_raed if count > 1"], "vfs_raed", "did you mean 'vfs_read'")
+
+
+def reads_of_symbols(*probes):
+    """How often the kernel's names are read until the last one isn't found."""
+    log = scratch() / "calls"
+    run("strace", "-f", "-e", "trace=openat", "-o", log, SONDE, "probe",
+        "--kernel", "; ".join(probes), "-o", scratch() / "trace", "--", "true")
+    return log.read_text().count("/proc/kallsyms")
+
+
+@test
+def names_are_looked_up_at_once():
+    need("bpf")
+    require("strace")
+    one = reads_of_symbols("vfs_read", "vfs_nothing")
+    check(one > 0, "nobody read them")
+    check_equal(reads_of_symbols("vfs_write", "vfs_fsync", "vfs_read",
+                                 "vfs_llseek", "vfs_nothing"), one, "reads")
 
 
 @test
