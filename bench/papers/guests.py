@@ -155,7 +155,7 @@ cd /tmp
 echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 insmod /mnt/share/sonde.ko
 # While a recorder reads from this machine, the guest's clock goes on at once.
-export SONDE_WAIT_MS=60000
+export SONDE_WAIT_MS=60000 LTTNG_UST_REGISTER_TIMEOUT=-1
 recorded() {
 	said=$1
 	shift

@@ -68,7 +68,8 @@ def kernel_gdb():
     if not paper.options.guests:
         raise Refused("it starts a guest, which takes some minutes: --guests")
     found = {}
-    for line in paper.benchmark("kernel_gdb", paper.options.build):
+    for line in paper.benchmark("kernel_gdb", paper.options.build,
+                                told=".*must be"):
         parts = line.split()
         if parts[:1] == ["row"]:
             found[parts[2], parts[3]] = float(parts[4])
