@@ -46,7 +46,7 @@ made("all rows are shown, with what they are", async (page) => {
 made("a state has its colour where it is, and nothing is drawn in a hole", async (page) => {
   const wait = await place(page, WAIT.row, 550_000_000);
   equal((await colour(page, "timeline", { x: wait.x, y: wait.y + 6 })).slice(0, 3),
-        [0xcc, 0x79, 0xa7], "blocked by a lock");
+        [0x8b, 0x3f, 0x80], "blocked by a lock");
   const hole = await place(page, WAIT.row, (HOLE.from + HOLE.to) / 2);
   const empty = await colour(page, "timeline", hole);
   check(empty[3] === 0 || empty.slice(0, 3).every((part) => part === 255),
@@ -131,6 +131,32 @@ made("a long name is cut, and its number and its share of time aren't", async (p
   check(name[2] < busy[1] && busy[2] < room, JSON.stringify(texts));
 });
 
+made("no number of the axis is cut", async (page) => {
+  const [texts, room] = await page.evaluate(() => {
+    const { timeline } = window.sonde;
+    const texts = [];
+    const draw = new Proxy(timeline.canvas.getContext("2d"), {
+      get: (real, name) => name === "fillText" ? (text, x) => texts.push(x + real.measureText(text).width) :
+        typeof real[name] === "function" ? real[name].bind(real) : real[name],
+      set: (real, name, value) => Reflect.set(real, name, value) });
+    timeline.axis(draw, timeline.canvas.clientWidth, { line: "#000", panel: "#000" });
+    return [texts, timeline.canvas.clientWidth];
+  });
+  check(texts.length === 4 && texts.every((end) => end <= room), JSON.stringify([texts, room]));
+});
+
+made("tabs stay where they are when another is chosen", async (page) => {
+  const tabs = ["events", "statistics", "latency", "flame", "compare", "notes"];
+  const places = () => page.evaluate((names) => names.map((name) =>
+    document.getElementById(`tab-${name}`).getBoundingClientRect().left), tabs);
+  const before = await places();
+  for (const tab of tabs) {
+    await page.click(`#tab-${tab}`);
+    await page.waitForSelector(`#tab-${tab}[aria-selected=true]`);
+    equal(await places(), before, tab);
+  }
+});
+
 made("what is cut says so", async (page) => {
   const long = "a note that is longer than any flag on the time line has room for";
   await page.click("#tab-notes");
@@ -159,14 +185,14 @@ made("a dark page has a dark flame graph, and the legend's colours are those dra
              key: [key.style.getPropertyValue("--key"), parseInt(key.style.getPropertyValue("--tall"), 10)] };
   });
   equal(await look(), { back: "rgb(255, 255, 255)", text: "rgb(27, 32, 39)", frame: "rgb(17, 17, 17)",
-                        key: ["rgb(184 190 198 / 1)", 33] }, "light");
+                        key: ["rgb(141 147 156 / 1)", 33] }, "light");
   await page.emulateMedia({ colorScheme: "dark" });
   await until(page, () => getComputedStyle(document.body).backgroundColor === "rgb(20, 23, 27)");
-  await until(page, () => document.querySelector(".key[style*='/ 0.4']"));
+  await until(page, () => document.querySelector(".key[style*='108 112 119']"));
   equal(await look(), { back: "rgb(20, 23, 27)", text: "rgb(228, 231, 235)", frame: "rgb(17, 17, 17)",
-                        key: ["rgb(184 190 198 / 0.4)", 33] }, "dark");
+                        key: ["rgb(108 112 119 / 1)", 33] }, "dark");
   check(!(await page.textContent("#legend")).includes("contended"), "a trace without locks");
-  mock.trace.states = [...mock.trace.states, { id: 12, name: "contended", colour: "#a8327d" }];
+  mock.trace.states = [...mock.trace.states, { id: 12, name: "contended", colour: "#8a1f66", dark: "#d0529f" }];
   ROWS.push({ id: 5000, kind: "lock", parent: 10, name: "mutex", pid: 1000, tid: null, busy: 0 });
   try {
     await page.reload();
@@ -264,7 +290,7 @@ made("PNG keeps the overview and the time line as they are seen", async (page) =
       state: at(x - box.left, y - box.top + overview.canvas.height), back: at(x - box.left, y - box.top + overview.canvas.height - 12) };
   }, [bytes, wait.x, wait.y + 6]);
   equal(got.size, got.wanted, "size");
-  equal(got.state, [0xcc, 0x79, 0xa7, 255], "a state");
+  equal(got.state, [0x8b, 0x3f, 0x80, 255], "a state");
   equal(got.back, [255, 255, 255, 255], "where nothing is drawn");
 });
 
@@ -295,7 +321,7 @@ made("SVG keeps the overview and the time line as they are seen: rows, names, ax
       rows: timeline.inSight().map(({ row }) => row.name) };
   }, [text, wait.x, wait.y + 6]);
   equal(got.size, got.wanted, "size");
-  equal(got.state, [0xcc, 0x79, 0xa7, 255], "a state");
+  equal(got.state, [0x8b, 0x3f, 0x80, 255], "a state");
   equal(got.back, [255, 255, 255, 255], "where nothing is drawn");
   check(got.texts.includes("slow <here>"), "the note's text");
   check(got.texts.some((each) => /^[\d.]+ ?m?s$/.test(each)), `the axis: ${got.texts}`);

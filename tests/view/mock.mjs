@@ -13,10 +13,11 @@ export const WAIT = { row: 111, tid: 1011, from: 400_000_000, to: 700_000_000, w
 const WEB = new URL("../../src/view/web/", import.meta.url);
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 const STATES = [
-  [0, "unknown", "#00000000"], [1, "running", "#009e73"],
-  [2, "waiting for a CPU", "#e69f00"], [4, "blocked", "#b8bec6"],
-  [5, "blocked by a lock", "#cc79a7"], [7, "idle", "#e3e6ea"], [255, "lost", "#7f0000"],
-].map(([id, name, colour]) => ({ id, name, colour }));
+  [0, "unknown", "#00000000"], [1, "running", "#0a7a52", "#06c28a"],
+  [2, "waiting for a CPU", "#cb8500", "#fdcb52"], [4, "blocked", "#8d939c", "#6c7077"],
+  [5, "blocked by a lock", "#8b3f80", "#ee8fd3"], [7, "idle", "#8d939c", "#6c7077"],
+  [255, "lost", "#7f0000", "#ff8a80"],
+].map(([id, name, colour, dark = colour]) => ({ id, name, colour, dark }));
 const NAMES = ["database", "web-server", "compiler", "browser", "logger", "backup",
                "shell", "clock"];
 

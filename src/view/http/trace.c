@@ -32,6 +32,7 @@ static void put_state(struct sonde_json *json, uint8_t id)
 	sonde_json_put_unsigned(json, "id", id);
 	sonde_json_put_text(json, "name", state->name);
 	sonde_json_put_text(json, "colour", state->colour);
+	sonde_json_put_text(json, "dark", state->dark);
 	sonde_json_close(json, '}');
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * states.h - what a row can be doing, and how a page may colour it. The colours
- * are told apart by people who are colour-blind (Okabe and Ito's set).
+ * states.h - what a row can be doing, and how a page may colour it: on a light page
+ * and on a dark one, each with a contrast of 3 to 1 at least to what is behind it. What
+ * may stand in one row is told apart by people who are colour-blind as well
+ * (tests/e2e/test_palette.py).
  */
 #ifndef VIEW_INDEX_STATES_H
 #define VIEW_INDEX_STATES_H
@@ -29,7 +31,8 @@ enum sonde_view_state_id {
 };
 
 struct sonde_view_state {
-	const char *name, *colour;
+	const char *name;
+	const char *colour, *dark; /* "#rrggbb" */
 };
 /* Of any number: what is none is unknown. */
 const struct sonde_view_state *sonde_view_state(uint8_t id);

@@ -92,6 +92,7 @@ static const char *style_height(uint8_t state)
 	}
 }
 
+/* The front ends are dark unless a user says otherwise, which isn't told. */
 static void put_one_style(struct sonde_json *json, const char *key,
 			  const char *colour, const char *height)
 {
@@ -121,8 +122,8 @@ int sonde_view_tsp_styles(struct sonde_view *view,
 	sonde_json_open(json, "styles", '{');
 	for (uint8_t i = 0; i < (uint8_t)SONDE_VIEW_STATES; i++)
 		put_one_style(json, sonde_view_state(i)->name,
-			      sonde_view_state(i)->colour, style_height(i));
-	put_one_style(json, lost->name, lost->colour, "1");
+			      sonde_view_state(i)->dark, style_height(i));
+	put_one_style(json, lost->name, lost->dark, "1");
 	put_one_style(json, "waking", "#000000", "1");
 	sonde_json_close(json, '}');
 	sonde_json_close(json, '}');

@@ -57,13 +57,9 @@ function lineOf(value) {
   return Math.round(value / 255 * (BAND - 1));
 }
 
-/** A state's colour: [red, green, blue, alpha]. Pale ones would outshine what matters
- * on a dark page, idle ones more than blocked ones, and dark red wouldn't be seen. */
-export function shade({ id, name, colour }) {
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const [red, green, blue, alpha] = parts(dark && id === LOST ? "#ff8a80" : colour);
-  const dim = dark ? { blocked: 0.4, idle: 0.2 }[name] ?? 1 : 1;
-  return [red, green, blue, Math.round(alpha * dim)];
+/** A state's colour on a page like this one: [red, green, blue, alpha]. */
+export function shade({ colour, dark }) {
+  return parts(matchMedia("(prefers-color-scheme: dark)").matches ? dark : colour);
 }
 
 /** Of a name, by its number: neighbours differ, and text can be read on all. */
@@ -83,7 +79,7 @@ export function isLight(colour) {
 }
 
 export class Frame {
-  /** @param {{id: number, name: string, colour: string}[]} states
+  /** @param {{id: number, name: string, colour: string, dark: string}[]} states
    * @param {Record<string, string>} chosen colours, by the number of a name */
   constructor(buffer, from, to, pixels, states, chosen = {}) {
     const { bytes, rows } = parse(buffer);
