@@ -102,6 +102,25 @@ real("what is offered for a filter are the events and fields of the trace", KERN
     window.sonde.events.chunks.events[0].name === "app:big");
 });
 
+test("the page asks nothing that the server refuses", async (page) => {
+  const { server, url } = await start(PROGRAM);
+  const refused = [];
+  page.on("response", (response) => response.status() >= 400 && refused.push(response.url()));
+  page.on("console", (message) => message.type() === "error" && refused.push(message.text()));
+  try {
+    await page.goto(url);
+    await until(page, () => window.sonde.trace?.index.ready && window.sonde.timeline.frame);
+    for (const [tab, shows] of [["statistics", "td"], ["latency", "option"], ["flame", "#flame-picture g"],
+      ["compare", "#compare-note"], ["notes", "#notes-list p"], ["events", ".row"]]) {
+      await page.click(`#tab-${tab}`);
+      await page.waitForSelector(`#${tab} ${shows}`, { state: "attached" });
+    }
+  } finally {
+    server.kill("SIGINT");
+  }
+  equal(refused, [], "refused");
+});
+
 real("losses are told in the head and hatched in the overview", KERNEL_USER, async (page) => {
   check((await page.textContent("#about")).includes(" 7 lost"), "the head");
   const { lost, exact } = await page.evaluate(() => ({

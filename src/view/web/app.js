@@ -162,18 +162,6 @@ class Page {
       (part(name).closest("label") ?? part(name)).hidden = !rows.length;
     part("rows-note").textContent = rows.length ? "" :
       `No time line${why ? `: ${why}` : ""}.`;
-    for (const name of ["statistics", "latency"])
-      part(`tab-${name}`).hidden = !await this.answers(name);
-  }
-
-  /** Whether the server has such answers at all. */
-  async answers(name) {
-    try {
-      await this.server.ask(name, { from: 0, to: 1, by: "state" });
-    } catch (error) {
-      return error instanceof Refused && error.status !== 404;
-    }
-    return true;
   }
 
   legend(states) {

@@ -37,7 +37,7 @@ export class Events {
   build(place) {
     const make = element;
     this.input = make("input", { type: "text", className: "grow", spellcheck: false,
-      id: "event-filter", placeholder: "Filter: event == \"sched_switch\"",
+      id: "event-filter", placeholder: "Filter: event == \"name\"",
       title: "as of sonde print -f: event == \"sched_switch\" && next_tid == 4711" });
     this.input.setAttribute("aria-label", "Filter of events");
     const button = (text, title, act) => {

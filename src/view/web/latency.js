@@ -163,7 +163,8 @@ export class Latency {
     const many = answer.count && [`${answer.count} times`,
       `min: ${duration(answer.min)}`, `mean: ${duration(answer.mean)}`, ...quantiles,
       `max: ${duration(answer.max)}`];
-    this.note.textContent = [...(many || [answer.why ?? "none"]), ...alone].join("   ");
+    this.note.replaceChildren(...[...(many || [answer.why ?? "none"]), ...alone]
+      .map((textContent) => element("span", { textContent })));
   }
 
   /** The longest as a table's answer. */

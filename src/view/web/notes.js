@@ -97,7 +97,7 @@ export class Notes {
     const go = element("button", { textContent: relative(note.from), title: "go there" });
     go.addEventListener("click", () => this.go(note));
     const text = element("input", { type: "text", value: note.text, maxLength: 300,
-      className: "note" });
+      className: "note", title: note.text });
     text.setAttribute("aria-label", `Note at ${relative(note.from)}`);
     text.addEventListener("change", () => {
       if (text.value.trim())

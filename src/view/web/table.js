@@ -106,10 +106,11 @@ export class Table {
       rows.sort((a, b) => compare(a[this.by], b[this.by]) * (this.down ? -1 : 1));
     const head = element("tr");
     columns.forEach(({ name }, at) => {
+      const isNumber = rows.some((row) => typeof row[at] === "number");
       const button = element("button", { textContent: headOf(name) +
         (at === this.by ? this.down ? " ↓" : " ↑" : "") });
       button.addEventListener("click", () => this.sort(at));
-      head.append(element("th", { scope: "col" }, button));
+      head.append(element("th", { scope: "col", className: isNumber ? "number" : "" }, button));
     });
     const body = element("tbody");
     for (const row of rows)

@@ -305,7 +305,9 @@ export class Timeline {
     draw.fillStyle = colour.faint;
     for (const time of times) {
       draw.fillRect(this.x(time), AXIS - 5, 1, 5);
-      draw.fillText(tickName(time, step), this.x(time) + 4, AXIS / 2 - 1);
+      const text = tickName(time, step);
+      if (this.x(time) + 4 + draw.measureText(text).width <= width)
+        draw.fillText(text, this.x(time) + 4, AXIS / 2 - 1);
     }
     draw.fillStyle = colour.line;
     draw.fillRect(0, AXIS - 1, width, 1);
