@@ -356,8 +356,8 @@ def rates():
     shares = guests(cache, job, "rates", cpus=2, qemu=cache.newer_qemu())
     show("more-rates", list(rate_rows(shares)), [
         "in a guest with two CPUs, the loop on one and the recorder on the other; "
-        "1,000 million instructions of both together are a second, so the loop has "
-        "half of them; 8 MiB of buffers for each CPU, to files in memory; the "
+        "a second is 1,000 million instructions of both, so the loop has what the "
+        "recorder leaves; 8 MiB of buffers for each CPU, to files in memory; the "
         "kernel's by the module"])
 
 

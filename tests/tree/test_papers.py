@@ -16,7 +16,7 @@ from harness import check, check_equal, main, test  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAPERS = ROOT / "bench/papers"
 sys.path.insert(0, str(PAPERS))
-import page  # noqa: E402
+from page import put  # noqa: E402
 
 PUBLISHED = json.loads((PAPERS / "published.json").read_text())
 TABLES = PUBLISHED["tables"]
@@ -76,6 +76,9 @@ def the_page_speaks_of_each_table():
     page = (ROOT / "docs/papers.md").read_text()
     for name in TABLES:
         check(re.search(rf"\b{name}\b", page), f"docs/papers.md: {name}")
+    for name in {t["by"] for t in TABLES.values() if "by" in t}:
+        check(re.search(rf"^### {name}\n\n```text\n", page, re.M),
+              f"docs/papers.md: a part for {name}")
 
 
 @test
@@ -106,11 +109,11 @@ def a_measure_replaces_its_part_of_a_page_and_no_other():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "page.md"
         path.write_text(before + rest)
-        check(page.put(path, "clocks", "  turn 1 of 3: 2.0 s\nnew \\1\n  2 s\n"),
+        check(put(path, "clocks", "  turn 1 of 3: 2.0 s\nnew \\1\n  2 s\n"),
               "there is such a part")
         check_equal(path.read_text(), before.replace(
             "old", "new \\1\n  2 s") + rest, "the page")
-        check(not page.put(path, "loads", "new"), "there is no such part")
+        check(not put(path, "loads", "new"), "there is no such part")
 
 
 @test
