@@ -71,7 +71,8 @@ static bool open_is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static int map_file(const char *path, struct sonde_bytes *ret_bytes)
+/* Maps it. It stays open if it isn't empty. */
+static int map_open_file(const char *path, struct sonde_bytes *ret_bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
@@ -83,7 +84,24 @@ static int map_file(const char *path, struct sonde_bytes *ret_bytes)
 		err = -errno;
 	else
 		err = sonde_bytes_map(fd, (uint64_t)st.st_size, ret_bytes);
-	(void)close(fd);
+	if (err || !ret_bytes->is_file)
+		(void)close(fd);
+	return err;
+}
+
+static void close_mapped(struct sonde_bytes *bytes)
+{
+	if (bytes->is_file)
+		(void)close(bytes->fd);
+	bytes->fd = -1;
+}
+
+static int map_file(const char *path, struct sonde_bytes *ret_bytes)
+{
+	int err = map_open_file(path, ret_bytes);
+
+	if (!err)
+		close_mapped(ret_bytes);
 	return err;
 }
 
@@ -141,11 +159,13 @@ static int open_add_stream(struct sonde_source *source, const char *name,
 
 	if (part && part->from && !part->from(part->ctx, path, &from))
 		return 0;
-	err = map_file(path, &bytes);
+	err = map_open_file(path, &bytes);
 	if (!err)
 		err = sonde_bytes_unpack(&bytes);
-	if (err)
+	if (err) {
+		close_mapped(&bytes);
 		return fail_with(error, err, path);
+	}
 	bytes.from = from;
 	/* Without its index a stream is read as well. */
 	if (!from.packet && map_index(source->path, name, &index))
@@ -153,6 +173,7 @@ static int open_add_stream(struct sonde_source *source, const char *name,
 	err = sonde_trace_add_stream(source, path, &bytes, index.data,
 				     index.bytes);
 	sonde_bytes_unmap(&index);
+	close_mapped(&bytes);
 	return err ? fail_with(error, err, path) : 0;
 }
 

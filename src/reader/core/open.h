@@ -40,7 +40,8 @@ struct sonde_open_place {
 struct sonde_bytes {
 	const uint8_t *data; /* NULL: none */
 	size_t bytes, mapped_bytes;
-	bool is_file; /* what is dropped comes back from the file */
+	bool is_file; /* what is dropped comes back from the file, */
+	int fd;       /* which is this; the caller's. -1: it is closed */
 	struct sonde_ctf_packed *packed; /* what they are of; or NULL */
 	const char *lack; /* why there aren't more; NULL: it is all */
 	struct sonde_open_place from;

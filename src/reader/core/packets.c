@@ -3,7 +3,8 @@
  * packets.c - a stream's table of packets.
  *
  * Packets follow one another without gaps, so each head says where the next one
- * is; one page of each packet is touched. An index file (index.c) saves that.
+ * is. Heads are read from the file: to have a page mapped for each takes several
+ * times as long. An index file (index.c) saves both.
  * Either way the packets come here in the order of the file, as *raw* numbers,
  * and become a table in three steps:
  *
@@ -27,11 +28,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/grow.h"
 
 /* So that a file of one-byte packets can't take all memory. */
 #define PACKETS_MAX ((size_t)1 << 25)
+
+/* What is read of a packet: few heads have more, and these are looked at where they
+ * are mapped. Parsing may load what is SPARE bytes behind. */
+#define HEAD_BYTES 512u
+#define SPARE      16u
 
 /* ---- one packet ---- */
 
@@ -142,6 +149,27 @@ static struct sonde_packet_raw raw_of_head(const struct sonde_head *head)
 	};
 }
 
+/* As sonde_head_parse(). What is wrong is found by looking at all there is. */
+static int parse_head_at(const struct sonde_packet_table *table,
+			 uint64_t offset, struct sonde_head *ret_head,
+			 const char **ret_why, uint64_t *ret_bit)
+{
+	const struct sonde_stream *stream = table->stream;
+	uint64_t rest = stream->bytes - offset;
+	ssize_t got = -1;
+
+	if (table->head)
+		got = pread(table->fd, table->head,
+			    rest < HEAD_BYTES ? rest : HEAD_BYTES,
+			    (off_t)offset);
+	if (got > 0 &&
+	    !sonde_head_parse(stream->source, table->head, (uint64_t)got,
+			      ret_head, ret_why, ret_bit))
+		return 0;
+	return sonde_head_parse(stream->source, stream->data + offset, rest,
+				ret_head, ret_why, ret_bit);
+}
+
 int sonde_packet_read(struct sonde_packet_table *table, uint64_t offset,
 		      struct sonde_packet_raw *ret_raw)
 {
@@ -156,8 +184,7 @@ int sonde_packet_read(struct sonde_packet_table *table, uint64_t offset,
 	int err = 0;
 
 	if (!why)
-		err = sonde_head_parse(stream->source, stream->data + offset,
-				       rest, &head, &why, &bit);
+		err = parse_head_at(table, offset, &head, &why, &bit);
 	if (err == -ENODATA) {
 		kind = SONDE_PROBLEM_TRUNCATED;
 		bit = rest * 8;
@@ -278,13 +305,16 @@ int sonde_packet_table_add(struct sonde_packet_table *table,
 	return 0;
 }
 
-static int scan(struct sonde_packet_table *table)
+static int scan(struct sonde_packet_table *table, int fd)
 {
 	struct sonde_stream *stream = table->stream;
+	uint8_t head[HEAD_BYTES + SPARE] = { 0 };
 	struct sonde_packet_raw raw;
 	uint64_t offset = stream->from_packet;
 	int err;
 
+	table->head = fd >= 0 && !stream->packed ? head : NULL;
+	table->fd = fd;
 	while (offset < stream->bytes) {
 		if (!sonde_packet_read(table, offset, &raw))
 			return 0;
@@ -385,8 +415,8 @@ static void repair_ends(struct sonde_stream *stream)
 	}
 }
 
-int sonde_packets_find(struct sonde_stream *stream, const uint8_t *index,
-		       size_t index_bytes)
+int sonde_packets_find(struct sonde_stream *stream, int fd,
+		       const uint8_t *index, size_t index_bytes)
 {
 	struct sonde_packet_table table = { .stream = stream };
 	int found = 0;
@@ -394,7 +424,7 @@ int sonde_packets_find(struct sonde_stream *stream, const uint8_t *index,
 	if (index)
 		found = sonde_index_read(&table, index, index_bytes);
 	if (!found)
-		found = scan(&table);
+		found = scan(&table, fd);
 	if (found < 0)
 		return found;
 	/* some tools write traces so, and the magic number says enough */

@@ -27,6 +27,8 @@ struct sonde_packet_table {
 	uint64_t other_uuid_byte;
 	bool quiet;       /* problems are not noted */
 	uint64_t dropped; /* bytes of the file that were dropped behind it */
+	uint8_t *head;    /* where heads are read to, from: */
+	int fd;           /* NULL: they are looked at where they are mapped */
 };
 
 /* Appends a packet. -ENOMEM. */
@@ -43,10 +45,11 @@ int sonde_packet_read(struct sonde_packet_table *table, uint64_t offset,
 
 /*
  * Finds all packets of a stream and leaves the table as reader/reader.h
- * describes it. `index`: the bytes of its index file, or NULL. -ENOMEM.
+ * describes it. `fd`: the file that it is mapped from; -1: it isn't, or that is
+ * closed. `index`: the bytes of its index file, or NULL. -ENOMEM.
  */
-int sonde_packets_find(struct sonde_stream *stream, const uint8_t *index,
-		       size_t index_bytes);
+int sonde_packets_find(struct sonde_stream *stream, int fd,
+		       const uint8_t *index, size_t index_bytes);
 
 /* Sorts them by begin, and finds out whether they overlap. */
 void sonde_packets_order(struct sonde_stream *stream);

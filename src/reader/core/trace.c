@@ -129,6 +129,7 @@ int sonde_bytes_map(int fd, uint64_t size, struct sonde_bytes *ret_bytes)
 		return err;
 	}
 	bytes.is_file = true;
+	bytes.fd = fd;
 	*ret_bytes = bytes;
 	return 0;
 }
@@ -527,7 +528,8 @@ int sonde_trace_add_stream(struct sonde_source *source, const char *path,
 	source->trace->is_part |= stream->from_byte != 0;
 	if (bytes->lack)
 		note_lack(stream, bytes->lack);
-	return sonde_packets_find(stream, index, index_bytes);
+	return sonde_packets_find(stream, bytes->is_file ? bytes->fd : -1,
+				  index, index_bytes);
 }
 
 /* From when to when the packets say they are. */

@@ -744,6 +744,61 @@ static void check_same(const struct sonde_packet *a,
 	assert_int_equal(a->has_end, b->has_end);
 }
 
+/* Heads are read from a file, and looked at where they are of one in memory: both say
+ * the same. `more`: so many bytes are added to each head. */
+static void check_file(const char *metadata, size_t more)
+{
+	static const uint8_t zeros[1024];
+	struct made_directory directory;
+	struct made file = { 0 };
+	struct sonde_trace *in_memory;
+	struct sonde_trace *in_file;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		made_packet(&file, &(struct made_head){ .begin = i * 100,
+							.end = i * 100 + 50,
+							.sequence = i });
+		made_bytes(&file, zeros, more);
+		made_number(&file, i * 100 + 1, (int32_t)i);
+		made_packet_end(&file, 6);
+	}
+	made_directory(&directory);
+	made_write(&directory, "metadata", metadata, strlen(metadata));
+	made_write(&directory, "0", file.bytes, file.used);
+	in_memory = made_open(metadata, &file, 1);
+	in_file = made_open_directory(directory.path);
+	assert_int_equal(only_stream(in_file)->nr_packets, 3);
+	assert_int_equal(made_nr_problems(in_file), 0);
+	for (size_t i = 0; i < 3; i++)
+		check_same(&in_file->streams[0]->packets[i],
+			   &in_memory->streams[0]->packets[i]);
+	sonde_trace_close(in_file);
+	sonde_trace_close(in_memory);
+	made_directory_remove(&directory);
+	made_free(&file);
+}
+
+static void heads_of_a_file_are_those_of_its_bytes(void **state)
+{
+	(void)state;
+	check_file(made_metadata, 0);
+}
+
+/* More than is read of each. */
+static void long_heads_are_read_as_well(void **state)
+{
+	static const char cpu[] = "u32 cpu_id;";
+	char metadata[8192];
+	const char *at = strstr(made_metadata, cpu);
+
+	(void)state;
+	assert_non_null(at);
+	at += strlen(cpu);
+	(void)snprintf(metadata, sizeof(metadata), "%.*s u8 more[1000];%s",
+		       (int)(at - made_metadata), made_metadata, at);
+	check_file(metadata, 1000);
+}
+
 static void an_index_saves_looking_at_every_head(void **state)
 {
 	struct made file = { 0 };
@@ -960,6 +1015,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(heads_become_packets),
+		cmocka_unit_test(heads_of_a_file_are_those_of_its_bytes),
+		cmocka_unit_test(long_heads_are_read_as_well),
 		cmocka_unit_test(an_empty_file_is_a_stream_without_packets),
 		cmocka_unit_test(a_packet_that_the_file_cuts_is_kept),
 		cmocka_unit_test(a_head_that_the_file_cuts_is_no_packet),
