@@ -99,7 +99,7 @@ int sonde_callstacks_own_find(struct sonde_callstacks_own *own)
 void sonde_callstacks_own_fini(struct sonde_callstacks_own *own)
 {
 	free(own->ranges);
-	*own = (struct sonde_callstacks_own){ NULL };
+	*own = (struct sonde_callstacks_own){ 0 };
 }
 
 static bool is_tracers_code(const struct sonde_callstacks_own *own,
