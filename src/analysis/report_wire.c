@@ -405,9 +405,9 @@ static void take_histogram(struct wire *wire, struct sonde_report *report,
 	if (!counts || !bounds)
 		wire->err = -ENOMEM;
 	/* neither a text nor a share is a bound */
-	if (cell != SONDE_CELL_COUNT && cell != SONDE_CELL_INT &&
-	    cell != SONDE_CELL_BYTES && cell != SONDE_CELL_DURATION &&
-	    cell != SONDE_CELL_TIME && cell != SONDE_CELL_HEX)
+	else if (cell != SONDE_CELL_COUNT && cell != SONDE_CELL_INT &&
+		 cell != SONDE_CELL_BYTES && cell != SONDE_CELL_DURATION &&
+		 cell != SONDE_CELL_TIME && cell != SONDE_CELL_HEX)
 		wire_refuse(wire);
 	for (size_t i = 0; !wire->err && i < nr; i++)
 		counts[i] = wire_take_u64(wire);

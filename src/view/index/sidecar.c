@@ -265,12 +265,12 @@ int sonde_view_sidecar_create(const struct sonde_view_sidecar *sidecar)
 static void put_texts(FILE *to, const struct sonde_view_texts *texts)
 {
 	for (size_t i = 0; i < texts->nr; i++) {
-		const char *text = texts->texts[i] ? texts->texts[i] : "";
-		uint64_t length = strnlen(text, TEXT_MAX);
+		const char *text = texts->texts[i];
+		uint64_t length = text ? strnlen(text, TEXT_MAX) : 0;
 		char zeros[8] = { 0 };
 
 		(void)fwrite(&length, sizeof(length), 1, to);
-		(void)fwrite(text, 1, length, to);
+		(void)fwrite(text ? text : zeros, 1, length, to);
 		(void)fwrite(zeros, 1, -length & 7, to);
 	}
 }

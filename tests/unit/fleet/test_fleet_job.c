@@ -27,7 +27,7 @@ static struct sonde_fleet_job *job_of(size_t nr)
 	struct sonde_fleet_job *job = sonde_fleet_job_new();
 
 	for (size_t i = 0; i < nr; i++) {
-		char host[16];
+		char host[32];
 		struct sonde_fleet_request request;
 
 		(void)snprintf(host, sizeof(host), "web-%zu", i);
