@@ -19,7 +19,7 @@
 #include "reader_traces.h"
 
 #define STREAMS 3
-#define EVENTS  5000
+#define EVENTS  2000
 #define FIRST   1000
 
 struct model_event {
@@ -145,7 +145,7 @@ open_cursor(const struct model *model,
 }
 
 /* All sizes of packets: below, at and above what a batch holds. */
-static const uint32_t sizes[] = { 1, 7, 255, 256, 257, 3000, EVENTS };
+static const uint32_t sizes[] = { 1, 7, 255, 256, 257, 1000, EVENTS };
 
 #define FOR_EACH_MODEL(model, disorder)                          \
 	for (size_t of = 0; of < sizeof(sizes) / sizeof(*sizes); \
@@ -205,7 +205,7 @@ static void a_cursor_may_turn_at_any_event(void **state)
 		size_t at = 0; /* it stands before this one */
 
 		for (int turn = 0; turn < 60; turn++) {
-			uint32_t steps = roll(model, turn % 3 ? 9 : 2000);
+			uint32_t steps = roll(model, turn % 3 ? 9 : 800);
 			bool back = turn & 1;
 
 			while (steps--) {
@@ -277,7 +277,7 @@ static void a_span_has_both_its_ends(void **state)
 
 		sonde_cursor_options_init(&options);
 		options.from_ns = FIRST + 500;
-		options.to_ns = FIRST + 4000;
+		options.to_ns = FIRST + 1500;
 		at = first_at(model, options.from_ns);
 		cursor = open_cursor(model, &options);
 		while (sonde_cursor_next(cursor, &event) > 0)
@@ -348,7 +348,7 @@ static void small_disorder_is_sorted_and_counted(void **state)
 {
 	struct model *model = *state;
 
-	FOR_EACH_MODEL(model, 40)
+	FOR_EACH_MODEL(model, 15)
 	{
 		struct sonde_cursor *cursor = open_cursor(model, NULL);
 		const struct sonde_event *event;
