@@ -19,14 +19,26 @@ static const char notes[] =
 	"\n"
 	"All that costs nothing is in every trace, and is a name in filters (-f), "
 	"conditions of\nreports and --fields; what is asked for is so as "
-	"cpu_time, perf_thread_page_faults,\nperf_thread_major_faults and "
-	"perf_thread_context_switches. System calls are made where\nthe event "
-	"is, and only if they are asked for by name: one gives all that is "
-	"counted.\n";
+	"cpu_time, perf_thread_page_faults,\nperf_thread_major_faults, "
+	"perf_thread_context_switches, perf_thread_cycles and so on.\nSystem "
+	"calls are made where the event is, and only if they are asked for by "
+	"name:\none gives all that the kernel counts. A counter of the CPU's is "
+	"opened by a thread's\nfirst event, and read without a call; -1: it "
+	"isn't known.\n";
 
-static const char *context_cost(const struct sonde_session_context *context)
+/* What the list says of one, on this machine. */
+struct row {
+	const char *from;
+	const char *cost;
+};
+
+static struct row context_row(const struct sonde_session_context *context)
 {
-	return context->cost ? context->cost : "not recorded";
+	const char *refusal = sonde_session_context_refusal(context);
+
+	if (refusal)
+		return (struct row){ refusal, "not recorded" };
+	return (struct row){ context->from, context->cost };
 }
 
 static void put_contexts(void)
@@ -36,12 +48,13 @@ static void put_contexts(void)
 
 	sonde_json_open(&json, NULL, '[');
 	for (size_t i = 0; (context = sonde_session_context(i)); i++) {
+		struct row row = context_row(context);
+
 		sonde_json_line(&json, 2);
 		sonde_json_open(&json, NULL, '{');
 		sonde_json_put_text(&json, "name", context->name);
-		sonde_json_put_text(&json, "from",
-				    sonde_session_context_from(context));
-		sonde_json_put_text(&json, "cost", context_cost(context));
+		sonde_json_put_text(&json, "from", row.from);
+		sonde_json_put_text(&json, "cost", row.cost);
 		sonde_json_close(&json, '}');
 	}
 	sonde_json_line(&json, 0);
@@ -54,10 +67,12 @@ static void print_contexts(void)
 	const struct sonde_session_context *context;
 
 	(void)printf("%-21s  %-39s  %s\n", "CONTEXT", "COSTS", "FROM");
-	for (size_t i = 0; (context = sonde_session_context(i)); i++)
-		(void)printf("%-21s  %-39s  %s\n", context->name,
-			     context_cost(context),
-			     sonde_session_context_from(context));
+	for (size_t i = 0; (context = sonde_session_context(i)); i++) {
+		struct row row = context_row(context);
+
+		(void)printf("%-21s  %-39s  %s\n", context->name, row.cost,
+			     row.from);
+	}
 	(void)fputs(notes, stdout);
 }
 

@@ -225,6 +225,9 @@ struct sonde_arena {
 	/* Of a file that outlives its processes: the boot whose clock its times
 	 * are of, written by recorders. */
 	uint8_t boot[16];
+	/* Threads without a counter that was asked for (tracer/counters.h). */
+	uint32_t nr_uncounted;
+	uint32_t reserved;
 };
 
 /* Each process that shares the arena maps the rings when its first event finds
@@ -243,6 +246,8 @@ struct sonde_arena {
 #define SONDE_ARENA_CAN_CONTEXT 32u
 /* It knows SONDE_STATE_SLOTS (control.h). */
 #define SONDE_ARENA_CAN_SEVERAL 64u
+/* Among contexts, it knows counters of the CPU's. */
+#define SONDE_ARENA_CAN_COUNTER 128u
 /* For as many CPUs. */
 #define SONDE_CLOSED_RINGS 1024u
 

@@ -120,7 +120,10 @@ static int map_meta(struct sonde_arena_view *view)
 	sonde_barrier();
 	view->lanes_only = header.writer == SONDE_WRITER_LANES;
 	view->can_stack = header.abilities & SONDE_ARENA_CAN_STACK;
-	view->can_context = header.abilities & SONDE_ARENA_CAN_CONTEXT;
+	if (header.abilities & SONDE_ARENA_CAN_CONTEXT)
+		view->can_context = header.abilities & SONDE_ARENA_CAN_COUNTER ?
+					    SONDE_CONTEXTS_KNOWN :
+					    SONDE_CONTEXTS_FIRST;
 	view->can_reach = header.abilities & SONDE_ARENA_CAN_REACH;
 	view->can_count = header.abilities & SONDE_ARENA_CAN_COUNT;
 	view->is_once = header.abilities & SONDE_ARENA_IS_ONCE;
@@ -640,7 +643,7 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 	view->is_inherited = false;
 	view->stacks_depth = view->can_stack ? setup->stacks_depth : 0;
 	view->contexts =
-		view->stacks_depth && view->can_context ? setup->contexts : 0;
+		view->stacks_depth ? setup->contexts & view->can_context : 0;
 	if (!claim(view, setup))
 		return -EBUSY;
 	view->slot = slot_at(view, view->slot_index);
@@ -778,6 +781,13 @@ uint64_t sonde_arena_mapped(const struct sonde_arena_view *view)
 	const struct sonde_arena *arena = (const void *)view->meta;
 
 	return sonde_load_relaxed(&arena->mapped);
+}
+
+uint32_t sonde_arena_nr_uncounted(const struct sonde_arena_view *view)
+{
+	const struct sonde_arena *arena = (const void *)view->meta;
+
+	return sonde_load_relaxed(&arena->nr_uncounted);
 }
 
 uint32_t sonde_arena_nr_unreached(const struct sonde_arena_view *view)

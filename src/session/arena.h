@@ -69,17 +69,17 @@
 
 struct sonde_arena_view {
 	int fd;
-	bool is_own;       /* an open file that no process shares with us */
-	bool is_found;     /* of a process that ran already */
-	bool is_file;      /* in a directory: it stays when nobody has it */
-	bool is_copied;    /* what we write goes nowhere */
-	bool is_watched;   /* the lock is there */
-	bool is_once;      /* a tool's, of another recording */
-	bool can_stack;    /* its events may have call stacks */
-	bool can_context;  /* and contexts behind these */
-	bool can_reach;    /* the process maps rings that come late */
-	bool can_count;    /* it knows slots that count */
-	bool is_resumed;   /* the slot was another recording's */
+	bool is_own;          /* an open file that no process shares with us */
+	bool is_found;        /* of a process that ran already */
+	bool is_file;         /* in a directory: it stays when nobody has it */
+	bool is_copied;       /* what we write goes nowhere */
+	bool is_watched;      /* the lock is there */
+	bool is_once;         /* a tool's, of another recording */
+	bool can_stack;       /* its events may have call stacks */
+	uint32_t can_context; /* and these contexts behind: bits */
+	bool can_reach;       /* the process maps rings that come late */
+	bool can_count;       /* it knows slots that count */
+	bool is_resumed;      /* the slot was another recording's */
 	bool is_inherited; /* it is this session's, whose recorder was killed */
 	uint64_t nr_refused_before;
 	dev_t dev;
@@ -239,6 +239,9 @@ uint32_t sonde_arena_nr_events(const struct sonde_arena_view *view);
 
 /* Bytes of the file that the process has mapped from its start. */
 uint64_t sonde_arena_mapped(const struct sonde_arena_view *view);
+
+/* Threads that have no counter which was asked for (--context). */
+uint32_t sonde_arena_nr_uncounted(const struct sonde_arena_view *view);
 
 /* Processes that share it, and could not map the rings when they had to. */
 uint32_t sonde_arena_nr_unreached(const struct sonde_arena_view *view);

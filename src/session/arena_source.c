@@ -776,6 +776,16 @@ static void note_refused(struct sonde_arena_source *source,
 				   "by seccomp, or ulimit -v)",
 				   source->name, (int)source->config.pid,
 				   sonde_arena_nr_unreached(&source->view));
+	if (source->view.contexts && sonde_arena_nr_uncounted(&source->view))
+		sonde_summary_note(
+			summary,
+			"%s (pid %d): %u of its threads have no "
+			"counters of the CPU's, and -1 in their "
+			"place: perf_event_open or mmap was refused "
+			"(seccomp, ulimit -n, -l or -v), or programs "
+			"may not read them",
+			source->name, (int)source->config.pid,
+			sonde_arena_nr_uncounted(&source->view));
 	if (sonde_arena_is_unmapped(&source->view))
 		note_unmapped(source, summary);
 	else if (refused)

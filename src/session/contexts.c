@@ -8,20 +8,20 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "base/port.h"
 #include "ring/contexts.h"
+#include "sys/counter.h"
 #include "sys/cpus.h"
 
 #define NAME_MAX_CHARS 40u
 
-static const char no_counter[] =
-	"a counter of the CPU's, which Sonde doesn't read: perf stat does";
-
-static const char no_pmu[] =
-	"a counter of the CPU's, of which this machine has none (no PMU, as in "
-	"many virtual machines)";
+static const char counter_from[] =
+	"record --context: the thread, of a program's event; in user mode, since "
+	"the thread's first event";
+static const char counter_cost[] = "8 bytes, those of ip, and a counter";
 
 static const struct sonde_session_context contexts[] = {
 	{ "time", "the event's header: the CPU's counter",
@@ -67,10 +67,10 @@ static const struct sonde_session_context contexts[] = {
 	  "8 bytes, those of ip, and that call" },
 	{ "perf:context-switches", "the same: of the thread, since it began",
 	  "8 bytes, those of ip, and that call" },
-	{ "perf:cycles", no_counter, NULL },
-	{ "perf:instructions", no_counter, NULL },
-	{ "perf:cache-misses", no_counter, NULL },
-	{ "perf:branch-misses", no_counter, NULL },
+	{ "perf:cycles", counter_from, counter_cost },
+	{ "perf:instructions", counter_from, counter_cost },
+	{ "perf:cache-misses", counter_from, counter_cost },
+	{ "perf:branch-misses", counter_from, counter_cost },
 };
 
 const struct sonde_session_context *sonde_session_context(size_t i)
@@ -78,13 +78,60 @@ const struct sonde_session_context *sonde_session_context(size_t i)
 	return i < SONDE_ARRAY_SIZE(contexts) ? &contexts[i] : NULL;
 }
 
-const char *
-sonde_session_context_from(const struct sonde_session_context *context)
+/* As a thread of ours finds it. */
+static const char *page_refusal(int fd)
 {
-	if (context->from == no_counter &&
-	    !sonde_cpus_have_counters(SONDE_CPUS_DEVICES))
-		return no_pmu;
-	return context->from;
+	const struct perf_event_mmap_page *page = sonde_counter_map(fd);
+	bool can = page && sonde_counter_is_readable(page);
+
+	if (page)
+		sonde_counter_unmap(page);
+	(void)close(fd); /* it was only tried */
+	if (!page)
+		return "a counter of the CPU's, which can't be mapped "
+		       "(ulimit -l, sysctl kernel.perf_event_mlock_kb)";
+	return can ? NULL :
+		     "a counter of the CPU's, which programs may not read here, or "
+		     "others have taken: "
+		     "as root, sysctl kernel.perf_user_access=1 on Arm, echo 1 "
+		     ">/sys/devices/cpu/rdpmc on x86";
+}
+
+static const char *counter_refusal(enum sonde_counter which)
+{
+	uint32_t nr_sorts = sonde_cpus_counters(SONDE_CPUS_DEVICES);
+	int fd;
+
+	if (!nr_sorts)
+		return "a counter of the CPU's, of which this machine has none "
+		       "(no PMU, as in many virtual machines)";
+	if (nr_sorts > 1)
+		return "a counter of the CPU's, of which this machine has "
+		       "several sorts: threads that go from one to another "
+		       "can't be counted";
+	fd = sonde_counter_open(which);
+	if (fd >= 0)
+		return page_refusal(fd);
+	return fd == -EACCES || fd == -EPERM ?
+		       "a counter of the CPU's, which the kernel refuses: "
+		       "sysctl kernel.perf_event_paranoid=2, or seccomp's "
+		       "filter in a container" :
+		       "a counter of the CPU's, which this one hasn't";
+}
+
+const char *
+sonde_session_context_refusal(const struct sonde_session_context *context)
+{
+	const struct sonde_ring_context_name *known;
+
+	for (size_t i = SONDE_CONTEXT_CYCLES;
+	     context->from == counter_from &&
+	     (known = sonde_ring_context_name(i));
+	     i++)
+		if (!strcmp(known->word, context->name))
+			return counter_refusal(
+				(enum sonde_counter)(i - SONDE_CONTEXT_CYCLES));
+	return NULL;
 }
 
 /* What has to be asked for. */
@@ -105,6 +152,7 @@ static int add_context(struct sonde_session_config *config, const char *name,
 		       char *error, size_t error_size)
 {
 	const struct sonde_session_context *context = NULL;
+	const char *refusal = NULL;
 	struct sonde_nearest nearest;
 
 	sonde_nearest_begin(&nearest, name);
@@ -113,13 +161,15 @@ static int add_context(struct sonde_session_config *config, const char *name,
 		if (!strcmp(contexts[i].name, name))
 			context = &contexts[i];
 	}
-	if (context && context->cost) {
+	if (context)
+		refusal = sonde_session_context_refusal(context);
+	if (context && !refusal) {
 		ask_for(config, name);
 		return 0;
 	}
 	if (context)
 		(void)snprintf(error, error_size, "--context=%s: %s", name,
-			       sonde_session_context_from(context));
+			       refusal);
 	else
 		(void)snprintf(error, error_size,
 			       "--context=%s: no such context%s; see sonde "

@@ -12,16 +12,16 @@
 
 struct sonde_session_context {
 	const char *name;
-	const char *from; /* see below */
-	const char *cost; /* NULL: it can't be had */
+	const char *from;
+	const char *cost;
 };
 
 /* NULL: there are no more. */
 const struct sonde_session_context *sonde_session_context(size_t i);
 
-/* Where it comes from; of one that can't be had: why, on this machine. */
+/* Why it can't be had on this machine; NULL if it can. */
 const char *
-sonde_session_context_from(const struct sonde_session_context *context);
+sonde_session_context_refusal(const struct sonde_session_context *context);
 
 /* Of --context: names with commas between them. 0; -EINVAL with one line in
  * `error`. */

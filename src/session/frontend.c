@@ -396,7 +396,7 @@ static int known_filters(struct frontend *frontend)
 
 	if (said && !strcmp(said, "allow"))
 		return 0;
-	nr = sonde_sandbox_try(frontend->config->session->is_realtime);
+	nr = sonde_sandbox_try(frontend->config->session);
 	if (nr >= 0)
 		return nr;
 	frontend->config->say(

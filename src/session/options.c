@@ -1144,10 +1144,12 @@ const struct sonde_option sonde_record_option_table[] = {
 	FUNCTION_OPTIONS,
 	STACK_OPTION,
 	{ "context", 0, "NAMES",
-	  "ip cpu_time perf:page-faults perf:major-faults perf:context-switches",
+	  "ip cpu_time perf:page-faults perf:major-faults perf:context-switches "
+	  "perf:cycles perf:instructions perf:cache-misses perf:branch-misses",
 	  BY(apply_context),
 	  "with each event of a program what its thread says of itself; but for "
-	  "ip it makes a system call for that (sonde list --contexts)" },
+	  "ip and the CPU's counters it makes a system call for that (sonde list "
+	  "--contexts)" },
 	PROCESS_OPTIONS,
 	{ "container", 0, "ID", NULL, BY(apply_container),
 	  "those in this container: the first digits of its id, as docker ps "

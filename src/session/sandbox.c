@@ -3,7 +3,8 @@
  * sandbox.c - whether our seccomp filters let libsonde's system calls pass: a
  * child tries them (sandbox.h).
  *
- * The list of calls is that of libsonde (tracer/arena.c, tracer/handshake.c);
+ * The list of calls is that of libsonde (tracer/arena.c, tracer/handshake.c,
+ * tracer/counters.c);
  * the child is killed or ends with 0. Nothing is tried without filters.
  */
 #include "session/sandbox.h"
@@ -23,13 +24,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ring/contexts.h"
+#include "sys/counter.h"
 #include "sys/seccomp.h"
 
 #define SPAN (1u << 20)
 
 /* What tracer/arena.c does. Whether a call succeeds doesn't matter: libsonde
  * copes with that. */
-static void try_memory(bool locks)
+static void try_memory(const struct sonde_session_config *config)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_len = 1 };
 	struct rlimit limit;
@@ -46,7 +49,7 @@ static void try_memory(bool locks)
 	(void)fcntl(fd, F_OFD_SETLK, &lock);
 	bytes = mmap(NULL, SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)madvise(bytes, SPAN, MADV_DONTDUMP);
-	if (locks) {
+	if (config->is_realtime) {
 		(void)mlock(bytes, 1);
 		(void)munmap(NULL, 0);
 	}
@@ -92,17 +95,32 @@ static void try_socket(void)
 	(void)close(fd); /* nothing was said */
 }
 
-__attribute__((noreturn)) static void try_all(bool locks)
+/* What tracer/counters.c does. */
+static void try_counters(const struct sonde_session_config *config)
+{
+	int fd;
+
+	if (!(config->contexts & ~SONDE_CONTEXTS_FIRST))
+		return;
+	fd = sonde_counter_open(SONDE_COUNTER_CYCLES);
+	(void)sonde_counter_map(fd);
+	(void)close(fd); /* it was never read */
+	(void)munmap(NULL, 0);
+}
+
+__attribute__((noreturn)) static void
+try_all(const struct sonde_session_config *config)
 {
 	static const struct rlimit no_core = { 0, 0 };
 
 	(void)setrlimit(RLIMIT_CORE, &no_core);
-	try_memory(locks);
+	try_memory(config);
 	try_socket();
+	try_counters(config);
 	_exit(0);
 }
 
-int sonde_sandbox_try(bool locks)
+int sonde_sandbox_try(const struct sonde_session_config *config)
 {
 	int nr = sonde_seccomp_filters("/proc/self/status");
 	int status = -1;
@@ -113,7 +131,7 @@ int sonde_sandbox_try(bool locks)
 		return nr < 0 ? -EPERM : 0;
 	pid = fork();
 	if (!pid)
-		try_all(locks);
+		try_all(config);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return -EPERM;
 	return status ? -EPERM : nr;

@@ -9,14 +9,14 @@
 #ifndef SESSION_SANDBOX_H
 #define SESSION_SANDBOX_H
 
-#include <stdbool.h>
+#include "session/config.h"
 
 /*
  * The number of filters that we run under and that allow libsonde's calls; 0
  * if there are none; -EPERM if they don't allow them all, or it can't be found
- * out. `locks`: with those of `sonde record --realtime`. To be called while we
- * have one thread.
+ * out. With those of what the session asks programs for: --realtime, --context. To be
+ * called while we have one thread.
  */
-int sonde_sandbox_try(bool locks);
+int sonde_sandbox_try(const struct sonde_session_config *config);
 
 #endif /* SESSION_SANDBOX_H */

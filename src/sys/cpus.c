@@ -50,24 +50,25 @@ uint32_t sonde_cpus_span(const char *list, uint32_t max)
 	return (!*list || *list == '\n') && last < max ? last + 1 : 0;
 }
 
-bool sonde_cpus_have_counters(const char *devices)
+uint32_t sonde_cpus_counters(const char *devices)
 {
 	DIR *dir = opendir(devices);
 	const struct dirent *entry;
-	bool found = false;
+	uint32_t nr = 0;
 	char path[512];
 
 	if (!dir)
-		return false;
+		return 0;
 	/* Our own stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (!found && (entry = readdir(dir))) {
+	while ((entry = readdir(dir))) {
 		(void)snprintf(path, sizeof(path), "%s/%s/cpus", devices,
 			       entry->d_name);
 		/* Where CPUs differ, and on Arm, each sort says of which. */
-		found = !strcmp(entry->d_name, "cpu") || !access(path, F_OK);
+		if (!strcmp(entry->d_name, "cpu") || !access(path, F_OK))
+			nr++;
 	}
 	(void)closedir(dir); /* it was only read */
-	return found;
+	return nr;
 }
 
 uint32_t sonde_cpus_online(void)

@@ -26,9 +26,9 @@ uint32_t sonde_cpus_span(const char *list, uint32_t max);
 uint32_t sonde_cpus_possible(void);
 uint32_t sonde_cpus_online(void);
 
-/* Whether the kernel has found counters of the CPUs' (a PMU) among its devices,
+/* How many sorts of CPUs with counters (a PMU) the kernel has found among its devices,
  * the folder SONDE_CPUS_DEVICES but for tests. */
-bool sonde_cpus_have_counters(const char *devices);
+uint32_t sonde_cpus_counters(const char *devices);
 #define SONDE_CPUS_DEVICES "/sys/bus/event_source/devices"
 
 #endif /* SYS_CPUS_H */

@@ -204,7 +204,8 @@ static bool make_arena(int *ret_fd)
 	sonde_arena = bytes;
 	((struct sonde_arena *)(void *)bytes)->abilities =
 		SONDE_ARENA_CAN_REACH | SONDE_ARENA_CAN_COUNT |
-		SONDE_ARENA_CAN_CONTEXT | STACK_ABILITIES | FAST_ABILITIES;
+		SONDE_ARENA_CAN_CONTEXT | SONDE_ARENA_CAN_COUNTER |
+		STACK_ABILITIES | FAST_ABILITIES;
 	sonde_arena_file_begin(bytes, writer, sonde_self.pid, mapped_span());
 	*ret_fd = fd;
 	return true;

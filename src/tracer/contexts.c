@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contexts.c - see contexts.h: one call for the time, and one for all that is counted.
+ * contexts.c - see contexts.h: one call for the time, and one for all that the kernel
+ * counts; none for what the CPU does.
  *
  * By syscall(), as the program may have a getrusage() of its own.
  */
@@ -11,6 +12,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tracer/counters.h"
 
 #define COUNTED                                                               \
 	(1u << SONDE_CONTEXT_PAGE_FAULTS | 1u << SONDE_CONTEXT_MAJOR_FAULTS | \
@@ -51,6 +54,8 @@ uint32_t sonde_tracer_contexts(uint32_t wanted, uint64_t values[SONDE_CONTEXTS])
 		contexts_take_time(all);
 	if (wanted & COUNTED)
 		contexts_take_counts(all);
+	if (wanted >> SONDE_CONTEXT_CYCLES)
+		sonde_tracer_counters(wanted, all);
 	errno = error;
 	for (uint32_t i = 0; i < SONDE_CONTEXTS; i++)
 		if (wanted >> i & 1)

@@ -3,8 +3,8 @@
  * contexts.h - what the calling thread says of itself in its records
  * (ring/contexts.h).
  *
- * The only system calls that an event makes, and only for a recording that asked for
- * them by name. Async-signal-safe; errno stays.
+ * The only system calls that an event makes but for a thread's first (counters.h),
+ * and only for a recording that asked for them by name. Async-signal-safe; errno stays.
  */
 #ifndef TRACER_CONTEXTS_H
 #define TRACER_CONTEXTS_H

@@ -28,6 +28,9 @@ COSTS = SOURCE / "costs.json"
 HARD = f"-include {SOURCE}/points.h -DSONDE_LOCAL_START=70368743915520ull"
 # Built so that threads of a certain name die while they are recorded.
 DEADLY = f"-include {SOURCE}/death.h"
+# What counters.c tries.
+COUNTERS = ("tracer/contexts.c", "tracer/counters.c", "tracer/self.c",
+            "tracer/calls.c", "sys/counter.c", "sys/seccomp.c")
 # In programs' names: what is no program of its own.
 PARTS = {"client.c", "sonde_test.c", "sonde_test.mod.c", "sonde_described.c"}
 TOLERANCE = 1.02
@@ -140,16 +143,23 @@ class Built:
         for source in sorted(SOURCE.glob("*.c")):
             if source.name in PARTS:
                 continue
-            run = subprocess.run(
-                [*self.tools.cc, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall",
-                 "-Wextra", "-Wno-unused-parameter", f"-I{ROOT}/src",
-                 f"-I{ROOT}/include", f"-I{SOURCE}", source,
-                 SOURCE / "client.c", "-o", self.share / source.stem,
-                 "-pthread"], stdout=subprocess.PIPE, text=True,
-                stderr=subprocess.STDOUT, check=False)
-            if run.returncode:
-                raise Problem(f"{source.name}:\n{run.stdout[-2000:]}")
+            self._program(source, SOURCE / "client.c")
             self.programs.append(source.stem)
+
+    def _program(self, source, *parts):
+        run = subprocess.run(
+            [*self.tools.cc, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall",
+             "-Wextra", "-Wno-unused-parameter", f"-I{ROOT}/src",
+             f"-I{ROOT}/include", f"-I{SOURCE}", source, *parts,
+             "-o", self.share / source.stem, "-pthread"],
+            stdout=subprocess.PIPE, text=True, stderr=subprocess.STDOUT,
+            check=False)
+        if run.returncode:
+            raise Problem(f"{source.name}:\n{run.stdout[-2000:]}")
+
+    def counters(self):
+        """What libsonde does to read a thread's counters of the CPU's."""
+        self._program(HERE / "counters.c", *(ROOT / "src" / f for f in COUNTERS))
 
 
 def module_of(cache, kernel):
@@ -259,6 +269,11 @@ def any_moment():
 def in_parallel():
     """On CPUs that run at the same time: what only such meet."""
     return Pass("race", "sonde.ko", "race 40", limit_s=600)
+
+
+def counters():
+    """Nothing of our module: what threads read of the CPU's counters."""
+    return Pass("counters", "-", "counters", limit_s=900)
 
 
 class Result:
@@ -395,6 +410,8 @@ def check(cache, name, quick):
     results += run_passes(built, passes(built, quick))
     if name == "arm64":
         results += run_passes(built, [in_parallel()], cpus=4, parallel=True)
+        built.counters()
+        results += run_passes(built, [counters()], cpus=1, icount=True)
     if is_first and not quick:
         results += run_passes(built, mutant_passes())
         results += run_passes(built, [any_moment(), single_step()], host=True)

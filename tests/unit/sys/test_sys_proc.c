@@ -362,13 +362,13 @@ static void counters_are_found_among_devices(void **state)
 	(void)snprintf(devices, sizeof(devices), "%s/x86", folder);
 	folder_write(folder, "x86/software/type", "1");
 	folder_write(folder, "x86/uncore/cpumask", "0");
-	assert_false(sonde_cpus_have_counters(devices));
+	assert_int_equal(sonde_cpus_counters(devices), 0);
 	folder_write(folder, "x86/cpu/type", "4");
-	assert_true(sonde_cpus_have_counters(devices));
+	assert_int_equal(sonde_cpus_counters(devices), 1);
 	(void)snprintf(devices, sizeof(devices), "%s/arm", folder);
-	assert_false(sonde_cpus_have_counters(devices));
+	assert_int_equal(sonde_cpus_counters(devices), 0);
 	folder_write(folder, "arm/armv8_cortex_a53/cpus", "0-3");
-	assert_true(sonde_cpus_have_counters(devices));
+	assert_int_equal(sonde_cpus_counters(devices), 1);
 	assert_int_equal(folder_remove(folder), 0);
 }
 
