@@ -293,18 +293,6 @@ bool sonde_probe_btf_named(const struct sonde_btf *btf, uint32_t kind,
 
 /* ---- arguments ---- */
 
-uint32_t sonde_probe_btf_function(const struct sonde_btf *btf, const char *name)
-{
-	struct sonde_btf_wanted wanted = { .kind = BTF_KIND_FUNC,
-					   .name = name };
-	struct btf_at at;
-
-	sonde_btf_find(btf, &wanted, 1);
-	return wanted.id > 0 && btf_look(btf, (uint32_t)wanted.id, &at) ?
-		       at.type.type :
-		       0;
-}
-
 /* Registers that an argument is in; 0: it is on the stack. */
 static uint32_t registers_of(const struct sonde_probe_ctype *type,
 			     uint32_t used)

@@ -36,10 +36,7 @@ struct sonde_probe_btf_member {
 	uint8_t bits;   /* 0: no bit-field */
 };
 
-/* The id of a function's type, by its name; 0: there is none. */
-uint32_t sonde_probe_btf_function(const struct sonde_btf *btf,
-				  const char *name);
-/* The n-th argument, from 0 on; false: there are fewer, or what there is isn't
+/* The n-th argument, from 0 on, of a function's type, by its id; false: there are fewer, or what there is isn't
  * understood. */
 bool sonde_probe_btf_argument(const struct sonde_btf *btf, uint32_t function,
 			      uint32_t n,

@@ -50,6 +50,7 @@ struct kernel_probe {
 	/* what the kernel's lists say of its function */
 	uint64_t symbol_address;
 	uint32_t nr_symbols;
+	uint32_t function_type; /* 0: BTF has none */
 	bool is_data, is_blacklisted;
 	_Alignas(8) uint8_t desc[SONDE_DESC_MAX];
 };
@@ -154,16 +155,37 @@ static void read_blacklist(const struct kernel_sorted *sorted)
 	free(lines);
 }
 
-static int look_functions_up(struct kernel_probe **list, uint32_t nr)
+static void see_types(const struct sonde_btf *btf,
+		      const struct kernel_sorted *sorted)
+{
+	for (uint32_t id = 1; id < btf->nr; id++) {
+		struct btf_type type;
+		const char *name;
+
+		(void)sonde_btf_type(btf, id, &type); /* its head only */
+		if (BTF_INFO_KIND(type.info) != BTF_KIND_FUNC)
+			continue;
+		name = sonde_btf_string(btf, type.name_off);
+		for (uint32_t i = name ? first_at(sorted, name) : sorted->nr;
+		     is_at(sorted, i, name); i++)
+			if (!sorted->list[i]->function_type)
+				sorted->list[i]->function_type = type.type;
+	}
+}
+
+static int look_functions_up(const struct sonde_btf *btf,
+			     struct kernel_probe **list, uint32_t nr)
 {
 	struct kernel_sorted sorted = { list, nr };
 	int rc;
 
 	qsort(list, nr, sizeof(struct kernel_probe *), compare_functions);
 	rc = sonde_kallsyms_each(see_symbol, &sorted);
-	if (!rc)
-		read_blacklist(&sorted);
-	return rc;
+	if (rc)
+		return rc;
+	read_blacklist(&sorted);
+	see_types(btf, &sorted);
+	return 0;
 }
 
 static bool try_symbol(void *ctx, const struct sonde_kallsym *symbol)
@@ -604,10 +626,7 @@ static int resolve_kernel_probe(struct kernel_resolving *resolving)
 				request->name, made->name, sizeof(made->name));
 	resolving->at.btf = resolving->btf;
 	/* The arguments are where they are called with at its first byte. */
-	resolving->at.function =
-		made->probe.offset ? 0 :
-				     sonde_probe_btf_function(resolving->btf,
-							      made->function);
+	resolving->at.function = made->probe.offset ? 0 : made->function_type;
 	resolving->at.at_return = made->probe.at_return;
 	resolving->scope.dwarf = &resolving->at;
 	point_into(made);
@@ -698,7 +717,7 @@ static int resolve_all(struct kernel_all *all)
 		return fail_all(all, SONDE_BTF_PATH, rc);
 	rc = each_kernel_probe(all, take_kernel_place);
 	if (!rc) {
-		rc = look_functions_up(all->sorted, all->nr);
+		rc = look_functions_up(&all->btf, all->sorted, all->nr);
 		rc = rc ? fail_all(all, "/proc/kallsyms", rc) :
 			  each_kernel_probe(all, resolve_kernel_probe);
 	}

@@ -30,6 +30,7 @@
 #include "source/source.h"
 #include "source/timing.h"
 
+struct bpf_insn;
 struct bpf_object;
 struct sonde_condition;
 struct bpf_link;
@@ -193,6 +194,11 @@ void bpf_any_free(struct bpf_source *source);
 int bpf_condition_add(struct bpf_source *source, const struct sonde_desc *desc,
 		      const char *text, uint32_t bytes, uint8_t *ret_cond,
 		      struct sonde_source_error *error);
+
+/* Of a place of `max` no-ops, what is behind the first `nr`: they are jumped over, by
+ * what the kernel's verifier knows to be so: it drops them all at once, but each no-op
+ * that it comes to by itself, which takes a millisecond for two thousand. */
+void bpf_code_leave(struct bpf_insn *insns, size_t nr, size_t max);
 
 /* Where the no-ops behind a mark are in an object, or NULL. */
 unsigned char *bpf_condition_place(unsigned char *image, size_t size,

@@ -37,6 +37,19 @@ static bool text_at(void *ctx, uint32_t ref, uint32_t *ret_offset,
 	return true;
 }
 
+void bpf_code_leave(struct bpf_insn *insns, size_t nr, size_t max)
+{
+	const size_t left = max - nr;
+
+	if (left < 3)
+		return;
+	insns[nr] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K,
+				       .dst_reg = BPF_REG_1 };
+	insns[nr + 1] = (struct bpf_insn){ .code = BPF_JMP | BPF_JEQ | BPF_K,
+					   .dst_reg = BPF_REG_1,
+					   .off = (int16_t)(left - 2) };
+}
+
 /* No-ops after what is generated: a place is filled, and compared, whole. */
 static int generate(struct sonde_condition *condition, uint32_t bytes,
 		    struct code *ret_code)
@@ -60,6 +73,8 @@ static int generate(struct sonde_condition *condition, uint32_t bytes,
 	for (size_t i = nr; !rc && i < SONDE_BPF_COND_INSNS; i++)
 		ret_code->insns[i] =
 			(struct bpf_insn){ .code = BPF_JMP | BPF_JA };
+	if (!rc)
+		bpf_code_leave(ret_code->insns, nr, SONDE_BPF_COND_INSNS);
 	return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "source/bpf/load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,8 @@ static void register_handlers(void)
 /* ---- opening ---- */
 
 int sonde_bpf_load_open(struct sonde_bpf_load *load, const char *name,
-			const void *bytes, size_t size)
+			const void *bytes, size_t size,
+			const struct sonde_bpf_load *like)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	char path[40];
@@ -90,11 +92,12 @@ int sonde_bpf_load_open(struct sonde_bpf_load *load, const char *name,
 	options.sz = sizeof(options);
 	options.object_name = name;
 	options.btf_custom_path = path;
-	*load = (struct sonde_bpf_load){ .types = -1 };
+	*load = (struct sonde_bpf_load){ .types = -1, .has_types = like };
 	(void)pthread_once(&once, register_handlers); /* can't fail */
 	if (registered < 0)
 		return registered;
-	load->types = memfd_create("sonde-types", MFD_CLOEXEC);
+	load->types = like ? fcntl(like->types, F_DUPFD_CLOEXEC, 0) :
+			     memfd_create("sonde-types", MFD_CLOEXEC);
 	if (load->types < 0)
 		return -errno;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", load->types);
@@ -248,10 +251,10 @@ int sonde_bpf_load(struct sonde_bpf_load *load, const struct sonde_btf *btf,
 			      &targets);
 
 	*ret_missing = NULL;
-	if (!rc)
+	if (!rc && targets.nr)
 		rc = find_targets(&targets, btf, ret_missing);
 	free(targets.at);
-	if (!rc)
+	if (!rc && !load->has_types)
 		rc = extract(load, btf);
 	return rc ? rc : bpf_object__load(load->object);
 }

@@ -7,6 +7,7 @@
 #ifndef SOURCE_BPF_LOAD_H
 #define SOURCE_BPF_LOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sys/btf.h"
@@ -16,12 +17,15 @@ struct bpf_program;
 
 struct sonde_bpf_load {
 	struct bpf_object *object;
-	int types; /* descriptor of the extract of the kernel's types */
+	int types;      /* descriptor of the extract of the kernel's types */
+	bool has_types; /* it is another one's */
 };
 
-/* Opens the object, whose bytes are borrowed: 0 or -errno. */
+/* Opens the object, whose bytes are borrowed: 0 or -errno. `like`, or NULL, is one that
+ * was loaded, of an object that knows the same types: they are taken from there. */
 int sonde_bpf_load_open(struct sonde_bpf_load *load, const char *name,
-			const void *bytes, size_t size);
+			const void *bytes, size_t size,
+			const struct sonde_bpf_load *like);
 
 /*
  * Loads the programs whose autoload is on; `target` gives the name of what a

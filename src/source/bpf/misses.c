@@ -40,7 +40,8 @@ static int load_misses(struct bpf_source *source)
 	const struct bpf_program *program;
 	const char *missing;
 	int rc = sonde_bpf_load_open(&misses->load, "sonde_misses",
-				     sonde_bpf_misses, sonde_bpf_misses_size);
+				     sonde_bpf_misses, sonde_bpf_misses_size,
+				     NULL);
 
 	if (!rc)
 		rc = sonde_bpf_load(&misses->load, &source->btf, NULL, NULL,

@@ -514,7 +514,7 @@ static int open_object(struct bpf_source *source,
 		       struct sonde_source_error *error)
 {
 	int rc = sonde_bpf_load_open(&source->load, SONDE_BPF_PROGRAM_NAME,
-				     source->image, source->image_size);
+				     source->image, source->image_size, NULL);
 
 	if (rc)
 		return bpf_object_explain(source, error, rc,

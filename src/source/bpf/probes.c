@@ -597,6 +597,10 @@ static int fill_gaps(const struct bpf_source *source,
 	puts.cpus = tests.cpus;
 	put_probe_condition(&tests, probe);
 	put_items(&puts, probe, &bytes);
+	if (tests.err || puts.err)
+		return tests.err ? tests.err : puts.err;
+	bpf_code_leave(tests.insns, tests.nr, tests.max);
+	bpf_code_leave(puts.insns, puts.nr, puts.max);
 	memcpy(consts, source->consts, sizeof(consts));
 	consts[SONDE_BPF_PROBE_ID] = probe->id;
 	consts[SONDE_BPF_PROBE_BYTES] = bytes;
@@ -604,7 +608,7 @@ static int fill_gaps(const struct bpf_source *source,
 		probe->is->passes || probe->is->live != NULL;
 	consts[SONDE_BPF_PROBE_ASSIGNS] = assigns_variables(probe->is);
 	bpf_object_patch(source, consts, image, size);
-	return tests.err ? tests.err : puts.err;
+	return 0;
 }
 
 static int share_maps(struct bpf_source *source, struct bpf_object *object)
@@ -723,8 +727,10 @@ static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 	if (rc == -E2BIG || rc == -EOPNOTSUPP)
 		return probe_fail(probe, error, -EOPNOTSUPP, why_not_made(rc));
 	if (!rc)
-		rc = sonde_bpf_load_open(&probe->load, "sonde_probe", image,
-					 probe_image_size(source));
+		rc = sonde_bpf_load_open(
+			&probe->load, "sonde_probe", image,
+			probe_image_size(source),
+			probe > source->probes ? &source->probes->load : NULL);
 	if (!rc)
 		rc = share_maps(source, probe->load.object);
 	if (!rc)

@@ -48,7 +48,8 @@ static int load_with(struct sonde_iter *iter, const struct sonde_btf *btf)
 {
 	const char *missing;
 	int rc = sonde_bpf_load_open(&iter->load, "sonde_iter",
-				     sonde_iter_object, sonde_iter_object_size);
+				     sonde_iter_object, sonde_iter_object_size,
+				     NULL);
 
 	return rc ? rc : sonde_bpf_load(&iter->load, btf, NULL, NULL, &missing);
 }
