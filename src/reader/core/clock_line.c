@@ -114,12 +114,11 @@ static int take_points(struct clock_text *text, struct sonde_pool *pool,
 
 	while (*text->at) {
 		struct sonde_clock_point point;
-		const struct sonde_clock_point *last =
-			line->points + line->nr_points - 1;
 
 		if (line->nr_points == SONDE_CLOCK_LINE_POINTS ||
 		    !clock_take_point(text, &point) ||
-		    (line->nr_points && point.at_ns <= last->at_ns))
+		    (line->nr_points &&
+		     point.at_ns <= line->points[line->nr_points - 1].at_ns))
 			return -EINVAL;
 		line->points =
 			sonde_pool_grow(pool, line->points, line->nr_points,
