@@ -168,6 +168,7 @@ int sonde_durations_find(struct sonde_analysis_args *args,
 	plan.roles = sonde_durations_roles(args->trace, config);
 	if (!plan.roles)
 		return -ENOMEM;
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is freed below */
 	err = sonde_lost_read(&plan.lost, args->trace, plan.roles);
 	if (!err)
 		err = sonde_map(args->trace, &args->map, &ops, &plan, &whole);

@@ -210,7 +210,7 @@ static void say_slowest(struct sonde_words *words,
 	while ((group = sonde_hash_next(&listing->groups, group)))
 		if (!worst || compare_groups(group, worst, NULL) < 0)
 			worst = group;
-	if (!listing->self_ns)
+	if (!worst || !worst->sum.self_ns)
 		return;
 	sonde_report_note(
 		report, "%s takes most time of its own: %s of %s, in %s.",
