@@ -590,7 +590,9 @@ static int fetch_once(struct sonde_consumer *consumer, uint32_t i)
 		rc = ops->peek(consumer->source, i, &chunk);
 		if (rc <= 0)
 			break;
-		sonde_kept_add(kept, &chunk);
+		sonde_kept_add(kept, &chunk,
+			       ops->places ? ops->places(consumer->source, i) :
+					     NULL);
 		ops->advance(consumer->source, i, &chunk);
 		passed += chunk.size ? chunk.size : CAUGHT_UP_BYTES;
 	}
@@ -1138,6 +1140,16 @@ static int consumer_copy(const struct sonde_consumer *consumer,
 	copy->state = CONSUMER_STARTED;
 	*ret_copy = copy;
 	return 0;
+}
+
+void sonde_consumer_renumber(const struct sonde_consumer *consumer,
+			     uint32_t (*renew)(void *ctx, uint32_t number),
+			     void *ctx)
+{
+	for (uint32_t i = 0; i < consumer->nr_streams; i++)
+		if (consumer->streams[i].kept)
+			sonde_kept_renumber(consumer->streams[i].kept, renew,
+					    ctx);
 }
 
 int sonde_consumer_snapshot(struct sonde_consumer *consumer,

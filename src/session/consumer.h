@@ -126,6 +126,12 @@ bool sonde_consumer_is_behind(const struct sonde_consumer *consumer);
  * full the fullest was, in thousandths; a state dump is never full. */
 uint32_t sonde_consumer_pass(struct sonde_consumer *consumer);
 
+/* Of what was read of a source that is read once, and is kept: the numbers of call
+ * stacks become what is returned. */
+void sonde_consumer_renumber(const struct sonde_consumer *consumer,
+			     uint32_t (*renew)(void *ctx, uint32_t number),
+			     void *ctx);
+
 /* Copies what its streams hold, and what is left to be read of it, to another
  * output, of which `class_id` is free; goes on as if nothing had been.
  * -EOPNOTSUPP: the source can't be read while it records. */

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/callstacks.h"
+
 struct kept_packet {
 	struct kept_packet *next;
 	struct sonde_ring_chunk chunk; /* all of it */
 	unsigned char *bytes;
+	struct sonde_callstacks_places places;
 };
 
 struct sonde_kept {
@@ -41,6 +44,7 @@ static void drop_oldest(struct sonde_kept *kept)
 		kept->last = NULL;
 	kept->bytes -= packet->chunk.size;
 	kept->held -= packet->chunk.events - packet->chunk.events_before;
+	sonde_callstacks_places_fini(&packet->places);
 	free(packet->bytes);
 	free(packet);
 }
@@ -69,6 +73,17 @@ static struct kept_packet *kept_begin(struct sonde_kept *kept,
 	return kept->last = packet;
 }
 
+static bool kept_add_places(struct kept_packet *packet,
+			    const struct sonde_callstacks_places *places)
+{
+	for (size_t i = 0; places && i < places->nr; i++)
+		if (sonde_callstacks_places_add(&packet->places,
+						packet->chunk.size +
+							places->at[i]))
+			return false;
+	return true;
+}
+
 static bool kept_grow(struct kept_packet *packet,
 		      const struct sonde_ring_chunk *chunk)
 {
@@ -91,7 +106,8 @@ static bool kept_grow(struct kept_packet *packet,
 }
 
 void sonde_kept_add(struct sonde_kept *kept,
-		    const struct sonde_ring_chunk *chunk)
+		    const struct sonde_ring_chunk *chunk,
+		    const struct sonde_callstacks_places *places)
 {
 	uint64_t from = chunk->first ? chunk->events_before : kept->seen;
 	struct kept_packet *packet;
@@ -101,7 +117,8 @@ void sonde_kept_add(struct sonde_kept *kept,
 	packet = chunk->first ? kept_begin(kept, chunk) : kept->last;
 	kept->added += chunk->events - from;
 	kept->seen = chunk->events;
-	if (packet && kept_grow(packet, chunk)) {
+	if (packet && kept_add_places(packet, places) &&
+	    kept_grow(packet, chunk)) {
 		kept->held += chunk->events - from;
 		kept->bytes += chunk->size;
 		/* The newest stays, whatever it takes. */
@@ -111,6 +128,23 @@ void sonde_kept_add(struct sonde_kept *kept,
 	} else {
 		drop_all(kept);
 	}
+}
+
+void sonde_kept_renumber(struct sonde_kept *kept,
+			 uint32_t (*renew)(void *ctx, uint32_t number),
+			 void *ctx)
+{
+	for (struct kept_packet *packet = kept->first; packet;
+	     packet = packet->next)
+		for (size_t i = 0; i < packet->places.nr; i++) {
+			unsigned char *at =
+				packet->bytes + packet->places.at[i];
+			uint32_t number;
+
+			memcpy(&number, at, sizeof(number));
+			number = renew(ctx, number);
+			memcpy(at, &number, sizeof(number));
+		}
 }
 
 void sonde_kept_rewind(struct sonde_kept *kept)

@@ -27,14 +27,22 @@
 
 #include "ring/reader.h"
 
+struct sonde_callstacks_places;
 struct sonde_kept;
 
 /* NULL: no memory left. */
 struct sonde_kept *sonde_kept_new(uint64_t bytes_max);
 
-/* Without memory for it, nothing up to its packet's end is kept; it is dropped. */
+/* Without memory for it, nothing up to its packet's end is kept; it is dropped.
+ * `places`: where numbers of call stacks are in it; or NULL. */
 void sonde_kept_add(struct sonde_kept *kept,
-		    const struct sonde_ring_chunk *chunk);
+		    const struct sonde_ring_chunk *chunk,
+		    const struct sonde_callstacks_places *places);
+
+/* All those numbers: what is returned takes the place of what is there. */
+void sonde_kept_renumber(struct sonde_kept *kept,
+			 uint32_t (*renew)(void *ctx, uint32_t number),
+			 void *ctx);
 
 void sonde_kept_rewind(struct sonde_kept *kept);
 /* 1 and all of a packet, as far as it was added; or 0. */

@@ -427,18 +427,38 @@ static int add_recorded(struct sonde_session_kernel *kernel,
 
 /* ---- call stacks ---- */
 
-/* What is read from now on has stacks that no trace was told. */
+struct kernel_renewing {
+	struct sonde_callstacks_store *stacks;
+	uint64_t nr_without;
+};
+
+static uint32_t renew_number(void *ctx, uint32_t number)
+{
+	struct kernel_renewing *renewing = ctx;
+
+	renewing->nr_without += !number;
+	return sonde_callstacks_store_renew(renewing->stacks, number);
+}
+
+/* What is read from now on has stacks that no trace was told; what was read already,
+ * and is yet to be written or will be again, gets their new numbers. */
 static void turn_stacks(const struct sonde_session_kernel *kernel)
 {
-	if (!kernel->set.stacks)
+	struct kernel_renewing renewing = { .stacks = kernel->set.stacks };
+
+	if (!renewing.stacks)
 		return;
-	sonde_callstacks_store_turn(kernel->set.stacks);
+	sonde_callstacks_store_turn(renewing.stacks);
 	for (uint32_t i = 0; i < kernel->set.nr; i++) {
 		struct sonde_source *source = kernel->set.sources[i];
 
 		if (source->ops->renumber)
-			source->ops->renumber(source);
+			renewing.nr_without += source->ops->renumber(source);
 	}
+	for (uint32_t i = 0; i < kernel->nr; i++)
+		sonde_consumer_renumber(kernel->consumers[i], renew_number,
+					&renewing);
+	sonde_callstacks_store_renewed(renewing.stacks, renewing.nr_without);
 }
 
 /* To the trace that the session has: those of what is read from now on. It is
@@ -669,8 +689,15 @@ static void look_at_program(struct sonde_session_kernel *kernel)
 
 void sonde_session_kernel_look(struct sonde_session_kernel *kernel)
 {
-	if (kernel->started)
-		look_at_program(kernel);
+	if (!kernel->started)
+		return;
+	look_at_program(kernel);
+	/* Of what was overwritten in a flight recorder, the stacks are forgotten
+	 * before the table is full. */
+	if (kernel->set.stacks &&
+	    kernel->setup.config->mode == SONDE_OVERWRITE &&
+	    sonde_callstacks_store_wants_turn(kernel->set.stacks))
+		turn_stacks(kernel);
 }
 
 uint64_t

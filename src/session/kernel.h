@@ -79,7 +79,7 @@ int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
 int sonde_session_kernel_join(struct sonde_session_kernel *kernel, pid_t pid,
 			      struct sonde_source_error *error);
 
-/* Once in each of the recorder's rounds. */
+/* Once in each of the recorder's rounds, when nothing is half written. */
 void sonde_session_kernel_look(struct sonde_session_kernel *kernel);
 
 /* Bytes of its largest ring. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/grow.h"
 #include "base/port.h"
 #include "types/desc.h"
 
@@ -220,6 +221,22 @@ void sonde_callstacks_store_renewed(struct sonde_callstacks_store *store,
 void sonde_callstacks_store_lose(struct sonde_callstacks_store *store)
 {
 	sonde_add_relaxed(&callstacks_filled(store)->nr_lost, 1);
+}
+
+int sonde_callstacks_places_add(struct sonde_callstacks_places *places,
+				uint32_t at)
+{
+	int rc = SONDE_GROW(places->at, places->nr, places->room);
+
+	if (!rc)
+		places->at[places->nr++] = at;
+	return rc;
+}
+
+void sonde_callstacks_places_fini(struct sonde_callstacks_places *places)
+{
+	free(places->at);
+	*places = (struct sonde_callstacks_places){ NULL };
 }
 
 /* ---- telling ---- */

@@ -89,6 +89,18 @@ sonde_callstacks_store_keep(struct sonde_callstacks_store *store,
 /* An event's stack is not known. */
 void sonde_callstacks_store_lose(struct sonde_callstacks_store *store);
 
+/* Where in a piece of a stream the numbers of its events' stacks are. Zeros are
+ * nowhere. */
+struct sonde_callstacks_places {
+	uint32_t *at; /* bytes from its begin, each later than the one before */
+	size_t nr, room;
+};
+
+/* 0 or -ENOMEM. */
+int sonde_callstacks_places_add(struct sonde_callstacks_places *places,
+				uint32_t at);
+void sonde_callstacks_places_fini(struct sonde_callstacks_places *places);
+
 /* What was told of one image's. Zeros are nothing. */
 struct sonde_callstacks {
 	uint32_t first; /* all below were told */

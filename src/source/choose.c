@@ -360,15 +360,11 @@ static int open_stacks_by_tracefs(const struct sonde_source_config *config,
 	int rc;
 
 	(void)snprintf(first.text, sizeof(first.text), "%s", lack);
-	/* What it gives is kept for the next snapshot, with the numbers of this
-	 * one's stacks. */
-	if (config->nr_probes || config->mode == SONDE_OVERWRITE)
-		return sonde_source_fail(
-			error, -EOPNOTSUPP, "%s",
-			*lack ? first.text :
-				"tracefs has none of probes, or of a flight "
-				"recorder (--mode overwrite); take "
-				"--kernel-source bpf");
+	if (config->nr_probes)
+		return sonde_source_fail(error, -EOPNOTSUPP, "%s",
+					 *lack ? first.text :
+						 "tracefs has none of probes; "
+						 "take --kernel-source bpf");
 	rc = open_one(&sonde_source_tracefs, config, false, set, error);
 	if (!rc && *lack)
 		(void)snprintf(set->note, sizeof(set->note),

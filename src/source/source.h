@@ -77,8 +77,9 @@ enum sonde_source_scope {
 };
 
 struct sonde_callstacks_store; /* source/callstacks.h */
-struct sonde_perf_code;        /* source/sample/code.h */
-struct sonde_marks_taken;      /* source/marks/table.h */
+struct sonde_callstacks_places;
+struct sonde_perf_code;   /* source/sample/code.h */
+struct sonde_marks_taken; /* source/marks/table.h */
 
 /* Marks that programs write to a source's door. */
 struct sonde_source_marks {
@@ -323,9 +324,14 @@ struct sonde_source_ops {
 	int (*clear)(struct sonde_source *source);
 
 	/* config.stacks has turned: what wasn't delivered yet, or may be again,
-	 * gets the numbers of its call stacks anew. NULL: it has them as it is
-	 * read. */
-	void (*renumber)(struct sonde_source *source);
+	 * gets the numbers of its call stacks anew. Returns how many events had
+	 * none. NULL: it has them as it is read. */
+	uint64_t (*renumber)(struct sonde_source *source);
+	/* Overwrite mode, of a source that is read once, and has stacks: where in
+	 * the chunk that peek gave the numbers of its stacks are, four bytes
+	 * each. Borrowed, until the next call about its stream. */
+	const struct sonde_callstacks_places *(*places)(
+		const struct sonde_source *source, uint32_t stream);
 
 	/* Discard mode: what is written from now on is to be readable without
 	 * what was before (sonde_ring_part() and its kin). NULL: it can't. */

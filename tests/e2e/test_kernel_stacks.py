@@ -553,11 +553,9 @@ def what_has_none_is_refused():
                    scratch() / "trace", *options)
         check_equal(done.returncode, status, done.stderr)
         return done.stderr
-    for options in (("--kernel-source", "modules"),
-                    ("--kernel-source", "tracefs", "--mode", "overwrite")):
-        said = refused(SWITCH, *options, "--", "true")
-        check("no kernel events: --stack" in said and
-              "--kernel-source bpf" in said, said)
+    said = refused(SWITCH, "--kernel-source", "modules", "--", "true")
+    check("no kernel events: --stack" in said and
+          "--kernel-source bpf" in said, said)
     for probe in "uprobe:/bin/sh:main", "kretprobe:vfs_read":
         said = refused(probe, "--", "true")
         check("no kernel events: --stack" in said and "kprobe: does" in said,
@@ -572,13 +570,13 @@ def what_has_none_is_refused():
 ONLY = f"{SWITCH} if prev_comm == \"kernel_blocker\" && prev_state != 0"
 
 
-def ways():
-    need("bpf")
+def ways(source="bpf"):
+    need(source)
     return Told(program("blocker"), "told")
 
 
-def start(home, *options, k=ONLY):
-    return home.start("night", "-a", "-k", k, "--kernel-source", "bpf",
+def start(home, *options, k=ONLY, source="bpf"):
+    return home.start("night", "-a", "-k", k, "--kernel-source", source,
                       "--stack", *options)
 
 
@@ -647,11 +645,11 @@ def chunks_that_end_by_themselves_have_theirs():
     p.end()
 
 
-@kernel_test
-def a_snapshot_has_the_stacks_of_its_events():
-    p = ways()
+@each_with_stacks
+def a_snapshot_has_the_stacks_of_its_events(source):
+    p = ways(source)
     with Home() as home:
-        directory = start(home, "--mode", "overwrite")
+        directory = start(home, "--mode", "overwrite", source=source)
         expected = []
         for way in "naps", "sleeps", "naps":
             p.do(way)
@@ -663,12 +661,11 @@ def a_snapshot_has_the_stacks_of_its_events():
     p.end()
 
 
-@kernel_test
-def a_flight_recorder_has_stacks_at_its_end():
-    need("bpf")
+@each_with_stacks
+def a_flight_recorder_has_stacks_at_its_end(source):
     path = program("blocker")
-    done = record_kernel("sh", "-c", f"{path} 3; {path} 3", k=SWITCH,
-                         options=["--stack", "--mode", "overwrite"])
+    done = recorded("sh", "-c", f"{path} 3; {path} 3", source=source,
+                    options=["--mode", "overwrite"])
     trace = done.trace()
     told = {e["number"] for e in trace.events("sonde:stack")}
     check({numbers_of(e)[0] for e in trace.events("sched_switch")} <= told |
@@ -677,11 +674,11 @@ def a_flight_recorder_has_stacks_at_its_end():
     check(under(folded(done.dir, "events"), "main;naps;") >= 6, "names")
 
 
-@kernel_test
-def what_ends_before_a_snapshot_is_named():
-    need("bpf")
+@each_with_stacks
+def what_ends_before_a_snapshot_is_named(source):
+    need(source)
     with Home() as home:
-        start(home, "--mode", "overwrite", k=SWITCH)
+        start(home, "--mode", "overwrite", k=SWITCH, source=source)
         for _ in range(3):
             subprocess.run([program("blocker"), "5"], check=True)
             rows = folded(snapshot(home), "events", "-f",

@@ -27,8 +27,7 @@
  * A sample has the number of its stack when it comes. When the table of stacks turns
  * (callstacks.h), those that are in memory get others, each once: so a chunk and a
  * snapshot are told the stacks of their own samples. In overwrite mode the table
- * turns by itself, too, before it is full: stacks of samples that were overwritten
- * are forgotten.
+ * turns before it is full, too: stacks of samples that were overwritten are forgotten.
  *
  * In the traced program: nothing. The kernel takes some ten microseconds of the
  * program's CPU time for each sample, a third of it for the copy
@@ -381,7 +380,7 @@ static void sample_renumber_one(void *ctx, uint8_t *payload)
 	memcpy(payload + SAMPLE_STACK_AT, &number, sizeof(number));
 }
 
-static void sample_renumber(struct sonde_source *base)
+static uint64_t sample_renumber(struct sonde_source *base)
 {
 	struct sample *sample = sample_of(base);
 	struct sample_renumbering renumbering = {
@@ -391,20 +390,7 @@ static void sample_renumber(struct sonde_source *base)
 	for (uint32_t i = 0; i < sample->nr_cpus; i++)
 		sonde_out_each(&sample->cpus[i].samples, SONDE_SAMPLE_BYTES,
 			       sample_renumber_one, &renumbering);
-	sonde_callstacks_store_renewed(renumbering.stacks,
-				       renumbering.nr_without);
-}
-
-/* Nobody else has a number in overwrite mode, but while a trace is written: it is
- * told what was kept before this turn as well (callstacks.h). */
-static void sample_make_room(struct sample *sample)
-{
-	if (!sample->config.sample_hz ||
-	    sample->config.mode != SONDE_OVERWRITE ||
-	    !sonde_callstacks_store_wants_turn(sample->config.stacks))
-		return;
-	sonde_callstacks_store_turn(sample->config.stacks);
-	sample_renumber(&sample->base);
+	return renumbering.nr_without;
 }
 
 static void sample_tick(struct sonde_source *base)
@@ -417,7 +403,6 @@ static void sample_tick(struct sonde_source *base)
 					   CLOCK_MONOTONIC);
 	sample_drain(sample);
 	sample_flush_old(sample);
-	sample_make_room(sample);
 }
 
 /* ---- streams ---- */

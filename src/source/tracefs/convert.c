@@ -25,6 +25,7 @@ void sonde_convert_out_init(struct sonde_convert_out *out, uint32_t cpu,
 		.packer = { .at = bytes,
 			    .end = (uint8_t *)bytes + size -
 				   SONDE_CONVERT_SLACK },
+		.waitings.since = bytes,
 	};
 }
 

@@ -476,6 +476,8 @@ static int open_streams(struct tracefs *tracefs,
 					       tracefs->instance.fd, cpus[i],
 					       &tracefs->layout,
 					       packet_bytes(tracefs));
+		tracefs->streams[i].is_overwriting =
+			tracefs->config.mode == SONDE_OVERWRITE;
 		tracefs->nr_streams += !rc;
 	}
 	free(cpus);
@@ -768,6 +770,12 @@ static int tracefs_peek(struct sonde_source *source, uint32_t stream,
 					 &tracefs->convert, ret_chunk);
 }
 
+static const struct sonde_callstacks_places *
+tracefs_places(const struct sonde_source *source, uint32_t stream)
+{
+	return &const_tracefs_of(source)->streams[stream].out.waitings.places;
+}
+
 static void tracefs_advance(struct sonde_source *source, uint32_t stream,
 			    const struct sonde_ring_chunk *chunk)
 {
@@ -849,6 +857,7 @@ const struct sonde_source_ops sonde_source_tracefs = {
 	.peek = tracefs_peek,
 	.advance = tracefs_advance,
 	.rewind = tracefs_rewind,
+	.places = tracefs_places,
 	.part = tracefs_part,
 	.is_parted = tracefs_is_parted,
 	.capacity = tracefs_capacity,

@@ -92,14 +92,25 @@ void sonde_tracefs_stacks_fini(struct sonde_tracefs_stacks *stacks)
 
 /* ---- numbers ---- */
 
+/* False: its number can't be given anew, for want of memory. */
+static bool stacks_note_place(struct sonde_tracefs_waitings *waitings,
+			      const struct sonde_tracefs_waiting *waiting)
+{
+	return !waitings->has_places ||
+	       !sonde_callstacks_places_add(
+		       &waitings->places,
+		       (uint32_t)(waiting->head - waitings->since));
+}
+
 static void stacks_number(const struct sonde_tracefs_stacks *stacks,
+			  struct sonde_tracefs_waitings *waitings,
 			  struct sonde_tracefs_waiting *waiting)
 {
 	bool is_whole =
 		waiting->is_call ? waiting->has_user : waiting->has_kernel;
 	uint32_t number = 0;
 
-	if (is_whole) {
+	if (stacks_note_place(waitings, waiting) && is_whole) {
 		if (!waiting->has_user && !waiting->has_ended)
 			waiting->chain.end = SONDE_STACK_BROKEN;
 		number = sonde_callstacks_store_keep(stacks->store,
@@ -117,7 +128,7 @@ static void stacks_let_go(const struct sonde_tracefs_stacks *stacks,
 	uint32_t nr = 0;
 
 	while (nr < waitings->nr && waitings->waiting[nr].is_done)
-		stacks_number(stacks, &waitings->waiting[nr++]);
+		stacks_number(stacks, waitings, &waitings->waiting[nr++]);
 	if (!nr)
 		return;
 	waitings->nr -= nr;

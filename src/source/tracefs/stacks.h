@@ -77,6 +77,11 @@ struct sonde_tracefs_waiting {
 struct sonde_tracefs_waitings {
 	uint32_t nr;
 	struct sonde_tracefs_waiting waiting[SONDE_TRACEFS_WAITING_MAX];
+	/* Where the numbers are that were given since what was delivered last,
+	 * which ends there; if that is kept, and may get others. */
+	bool has_places;
+	const uint8_t *since;
+	struct sonde_callstacks_places places;
 };
 
 /* `root`: tracefs. 0; -EOPNOTSUPP: this kernel's records aren't understood; or

@@ -106,6 +106,7 @@ void sonde_tracefs_stream_fini(struct sonde_tracefs_stream *stream)
 	stream->stats = -1;
 	free(stream->raw);
 	free(stream->bytes);
+	sonde_callstacks_places_fini(&stream->out.waitings.places);
 	stream->raw = NULL;
 	stream->bytes = NULL;
 }
@@ -127,6 +128,7 @@ static int get_memory(struct sonde_tracefs_stream *stream)
 		return -ENOMEM;
 	sonde_convert_out_init(&stream->out, stream->cpu, stream->bytes,
 			       stream->size);
+	stream->out.waitings.has_places = stream->is_overwriting;
 	return 0;
 }
 
@@ -239,8 +241,10 @@ static int read_page(struct sonde_tracefs_stream *stream,
 	stream->in_page = true;
 	/* Full ones end where the next record didn't fit. */
 	stream->is_drained = !stream->is_ended &&
+			     (stream->has_read || !stream->is_overwriting) &&
 			     (size_t)(stream->page.end - stream->page.at) * 2 <
 				     stream->layout.data_size;
+	stream->has_read = true;
 	check_waiting(stream, convert);
 	note_gap(stream);
 	if (convert->stacks)
@@ -287,6 +291,7 @@ void sonde_tracefs_stream_refresh(struct sonde_tracefs_stream *stream,
 		(struct sonde_tracefs_dropped){ now, count_dropped(stream) };
 	stream->is_counted = false;
 	stream->is_drained = false;
+	stream->has_read = false;
 }
 
 int sonde_tracefs_stream_peek(struct sonde_tracefs_stream *stream,
@@ -327,10 +332,13 @@ void sonde_tracefs_stream_advance(struct sonde_tracefs_stream *stream,
 {
 	stream->delivered = chunk->events - stream->gap;
 	stream->given += chunk->size;
+	stream->out.waitings.places.nr = 0;
+	stream->out.waitings.since += chunk->size;
 	stream->is_open = true;
 	if (!chunk->closed)
 		return;
 	sonde_convert_out_reset(&stream->out);
+	stream->out.waitings.since = stream->bytes;
 	stream->given = 0;
 	stream->is_open = false;
 	stream->is_closed = false;

@@ -12,7 +12,9 @@
  * Reading makes events itself: system calls of ours, which a recording of the
  * whole machine has, too. So a stream is read to its end once in a round of the
  * recorder, not until there is nothing: a sub-buffer that isn't half full was
- * the last one. sonde_tracefs_stream_refresh() starts another round.
+ * the last one. sonde_tracefs_stream_refresh() starts another round. In overwrite mode
+ * one round has to do for a snapshot: there the first page says nothing about that, for
+ * it may be what the round before left of one.
  *
  * Accounts. The kernel counts, for each CPU, in per_cpu/cpuN/stats:
  *
@@ -85,8 +87,9 @@ struct sonde_tracefs_stream {
 	struct sonde_page page;
 	bool in_page;
 	struct sonde_convert_out out;
-	size_t given;   /* bytes of the packet that were advanced over */
-	bool is_open;   /* its first chunk was advanced over */
+	size_t given;        /* bytes of the packet that were advanced over */
+	bool is_overwriting; /* before the first peek */
+	bool is_open;        /* its first chunk was advanced over */
 	bool is_closed; /* to be closed: nothing more fits, or a gap follows */
 	uint64_t seq;
 	uint64_t gap;         /* overwritten before this packet */
@@ -99,6 +102,7 @@ struct sonde_tracefs_stream {
 	uint32_t next_round;
 	bool is_counted;     /* `losses` are of this round */
 	bool is_drained;     /* read to its end in this round */
+	bool has_read;       /* a page, in this round */
 	uint32_t nr_refused; /* reads of nothing while there was something */
 	bool is_ended;       /* nothing is recorded any more: there is an end */
 };
