@@ -124,6 +124,18 @@ def what_the_trace_does_not_tell_is_counted_as_such():
 
 
 @test
+def a_wait_for_nobody_knows_what_is_no_explanation():
+    got = explain([
+        process(LOOP), switch(100, 0, 0, LOOP), switch(1200, 0, LOOP, 0, 1),
+        waking(4000, 1, LOOP, 0), switch(4100, 0, 0, LOOP),
+        switch(9000, 0, LOOP, 0)], request(1000, 5000))
+    check_equal(reasons(got)["waited: the trace doesn't tell for what"],
+                (2800, 1), "the wait")
+    check_equal([got[key] for key in ("explained", "itself", "untold")],
+                [0, 0, 1], "counts")
+
+
+@test
 def an_event_that_says_how_long_it_was_is_a_span():
     kernel = running(*irq(2000, 2080), *irq(3000, 3009))
     user = [over(2090, 100), over(3010, 10), over(4000, 50)]

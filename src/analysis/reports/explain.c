@@ -225,18 +225,18 @@ static void explain_add(void *ctx, const struct sonde_explain_piece *piece)
 /* Whether a kind may be the main one, of a span in which they took so long. */
 static bool explain_is_main(const struct explain_sum *sum, uint8_t kind)
 {
-	int64_t untold = sum->by_kind[SONDE_EXPLAIN_UNTOLD];
+	int64_t untold = sum->by_kind[SONDE_EXPLAIN_UNTOLD] +
+			 sum->by_kind[SONDE_EXPLAIN_ASLEEP];
 	int64_t itself = sum->by_kind[SONDE_EXPLAIN_ITSELF];
 	int64_t all = sum->span->end_ns - sum->span->begin_ns;
 
 	if (all - untold - itself >= all / 2 && all > untold + itself)
-		return kind != SONDE_EXPLAIN_UNTOLD &&
-		       kind != SONDE_EXPLAIN_ITSELF &&
+		return kind > SONDE_EXPLAIN_ITSELF &&
 		       kind != SONDE_EXPLAIN_FAULT;
 	if (sum->has_fault)
 		return kind == SONDE_EXPLAIN_FAULT;
-	return kind ==
-	       (untold > itself ? SONDE_EXPLAIN_UNTOLD : SONDE_EXPLAIN_ITSELF);
+	return untold > itself ? kind < SONDE_EXPLAIN_ITSELF :
+				 kind == SONDE_EXPLAIN_ITSELF;
 }
 
 /* Main ones first, then by the time they took in this span. */

@@ -31,6 +31,7 @@
 
 enum sonde_explain_kind {
 	SONDE_EXPLAIN_UNTOLD, /* the trace doesn't tell */
+	SONDE_EXPLAIN_ASLEEP, /* for what, it doesn't tell */
 	SONDE_EXPLAIN_ITSELF,
 	SONDE_EXPLAIN_BLOCKED,
 	SONDE_EXPLAIN_WAITED, /* for a CPU, and nobody was seen to run there */

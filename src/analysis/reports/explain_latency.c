@@ -108,7 +108,7 @@ static void explaining_count_main(struct explaining *explaining,
 {
 	uint8_t kind = told->nr ? told->shares[0].kind : SONDE_EXPLAIN_UNTOLD;
 
-	if (kind == SONDE_EXPLAIN_UNTOLD)
+	if (kind < SONDE_EXPLAIN_ITSELF)
 		explaining->nr_untold++;
 	else if (kind == SONDE_EXPLAIN_ITSELF)
 		explaining->nr_itself++;

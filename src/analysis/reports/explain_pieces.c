@@ -112,7 +112,9 @@ static bool cutting_take(struct cutting *cutting,
 	if (interval->kind == SONDE_INTERVAL_RUN) {
 		kind = SONDE_EXPLAIN_ITSELF;
 	} else if (interval->kind == SONDE_INTERVAL_BLOCKED) {
-		kind = SONDE_EXPLAIN_BLOCKED;
+		kind = interval->blocked.cause.kind == SONDE_CAUSE_UNKNOWN ?
+			       SONDE_EXPLAIN_ASLEEP :
+			       SONDE_EXPLAIN_BLOCKED;
 	} else if (interval->kind == SONDE_INTERVAL_READY) {
 		kind = SONDE_EXPLAIN_WAITED;
 		cutting_runners(cutting, interval);
@@ -305,6 +307,10 @@ void sonde_explain_piece_text(const struct sonde_explain *explain,
 	switch ((enum sonde_explain_kind)piece->kind) {
 	case SONDE_EXPLAIN_UNTOLD:
 		(void)snprintf(to, size, "the trace doesn't tell");
+		break;
+	case SONDE_EXPLAIN_ASLEEP:
+		(void)snprintf(to, size,
+			       "waited: the trace doesn't tell for what");
 		break;
 	case SONDE_EXPLAIN_ITSELF:
 		(void)snprintf(to, size, "itself: it had the CPU");
