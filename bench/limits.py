@@ -77,7 +77,8 @@ class Budget:
         try:
             out, err = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired as late:
-            raise Refused(f"{os.path.basename(command[0])} did not end in "
+            why = "" if limit_s == LIMIT_S else "there is no time left: "
+            raise Refused(f"{why}{os.path.basename(command[0])} did not end in "
                           f"{limit_s:.0f} s") from late
         finally:
             end(process)

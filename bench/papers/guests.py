@@ -270,7 +270,9 @@ def scaling_lines(with_lttng):
 
 
 def load_lines():
-    """A file server and as many clients on so many CPUs."""
+    """A file server and as many clients on so many CPUs, the first time for
+    nothing but code that is to be in memory."""
+    yield told("warm.files", "papers_load", "files", "127.0.0.1", "1", "0.05")
     for i, how in enumerate(KERNEL.values()):
         words = record(f"f{i}", *RULES, "--mode", "overwrite",
                        *how) if how else []
