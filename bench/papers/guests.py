@@ -277,7 +277,7 @@ def load_lines():
         words = record(f"f{i}", *RULES, "--mode", "overwrite",
                        *how) if how else []
         yield [*words, *told(f"f{i}.files", "sh", "-c", "".join(
-            f"taskset -c 0-{n - 1} papers_load files 127.0.0.1 {n} 0.05; "
+            f"taskset -c 0-{n - 1} papers_load files 127.0.0.1 {n} 0.2; "
             for n in NR_CPUS))]
 
 
