@@ -433,7 +433,7 @@ def probes_of_others_before_6_7_may_hide_hits_which_is_told():
 
 # What was tried is in docs/kernel-probes.md.
 NR_RANDOM = int(os.environ.get("SONDE_RANDOM_PROBES", 32))
-BATCH = 32  # at once
+BATCH = 100  # at once
 
 
 def probe_with_load(names):
