@@ -31,7 +31,8 @@ static struct {
 	const struct sonde_trace *traces[2];
 	int64_t begin_ns, drawn_ns; /* 0: not drawn yet */
 	bool bar;
-	void (*restore)(void); /* NULL: none */
+	void (*restore)(void);               /* NULL: none */
+	bool (*mend)(const siginfo_t *info); /* likewise */
 	volatile sig_atomic_t stopped;
 } watch;
 
@@ -75,6 +76,8 @@ static void on_bus_error(int signal_number, siginfo_t *info, void *context)
 	const char *path = watch_path_of(info->si_addr);
 
 	(void)context;
+	if (watch.mend && watch.mend(info))
+		return;
 	if (!path) {
 		/* not ours: it happens again, as if there were no handler */
 		(void)signal(signal_number, SIG_DFL);
@@ -116,6 +119,11 @@ void sonde_watch_begin(const char *command, bool bar)
 void sonde_watch_trace(const struct sonde_trace *trace)
 {
 	watch.traces[watch.traces[0] ? 1 : 0] = trace;
+}
+
+void sonde_watch_mend(bool (*mend)(const siginfo_t *info))
+{
+	watch.mend = mend;
 }
 
 void sonde_watch_restore(void (*restore)(void))

@@ -20,6 +20,7 @@
 #ifndef CMD_READ_WATCH_H
 #define CMD_READ_WATCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -42,6 +43,9 @@ void sonde_watch_hide(void);
  * once if there is no bar. */
 void sonde_watch_child(pid_t pid, const char *what);
 
+/* Asked where a file that shrank would end the process, from a signal's handler: if true,
+ * reading goes on. */
+void sonde_watch_mend(bool (*mend)(const siginfo_t *info));
 /* Called where a file that shrank ends the process, from a signal's handler. NULL:
  * nothing is. */
 void sonde_watch_restore(void (*restore)(void));

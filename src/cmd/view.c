@@ -24,6 +24,7 @@
 #include "sys/needed.h"
 #include "sys/proc_start.h"
 #include "view/http/server.h"
+#include "view/http/torn.h"
 #include "view/tsp/query.h"
 #include "view/tsp/service.h"
 
@@ -138,8 +139,7 @@ static int open_and_serve(char **paths, size_t nr,
 		sonde_complain("%s", error.text);
 		return 1;
 	}
-	if (!config->follow) /* it is closed before others are */
-		sonde_watch_trace(config->trace);
+	sonde_watch_mend(sonde_view_mend);
 	config->paths = (const char *const *)paths;
 	config->nr_paths = nr;
 	(void)sigemptyset(&ends);

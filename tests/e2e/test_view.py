@@ -14,6 +14,7 @@ import shutil
 import struct
 import subprocess
 import tarfile
+import urllib.error
 import urllib.parse
 
 from home import Home
@@ -1791,4 +1792,67 @@ def what_cannot_be_is_said():
 # Nothing of a test is found by another, or by the user.
 os.environ["XDG_CACHE_HOME"] = os.environ["XDG_CONFIG_HOME"] = "/proc/nothing"
 install()
+def told(server, says):
+    """Asks about the trace until the answer is as it says."""
+    while True:
+        about = server.ask("trace")
+        if says(about):
+            return about
+
+
+@test
+def a_trace_that_vanishes_is_told_and_shown_until_it_is_back():
+    trace = shutil.copytree(handmade(), scratch() / "trace")
+    with view(trace) as server:
+        before = server.ready()
+        check_equal((before["trouble"], before["number"]), (None, 0), "first")
+        trace.rename(f"{trace}.away")
+        gone = told(server, lambda about: about["trouble"])
+        check(f"{trace}: No such file or directory" in gone["trouble"],
+              gone["trouble"])
+        check_equal(len(server.ask("events", n=20)["events"]), 20,
+                    "what was read is still shown")
+        pathlib.Path(f"{trace}.away").rename(trace)
+        check_equal(told(server, lambda about: not about["trouble"]),
+                    before, "when it is back")
+
+
+@test
+def what_takes_a_traces_place_is_shown():
+    trace = shutil.copytree(handmade(), scratch() / "trace")
+    with view(trace) as server:
+        nr = server.ready()["events"]
+        shutil.rmtree(trace)
+        shutil.copytree(Program(1, 10).write(), trace)
+        told(server, lambda about: about["number"])
+        about = server.ready()
+        names = {event["name"] for event in server.ask("events")["events"]}
+        check(about["events"] != nr and not about["trouble"], about)
+        check(names and not names & {"m:odd", "m:even"}, names)
+
+
+@test
+def a_file_that_shrinks_does_not_end_the_server():
+    trace = shutil.copytree(handmade(), scratch() / "trace")
+    stream = trace / "cpu0"
+    whole = stream.read_bytes()
+    # So that what is read is behind a page that is there still.
+    check(len(whole) > 2 * 4096, f"{len(whole)} bytes")
+    with view(trace) as server:
+        nr = server.ready()["events"]
+        os.truncate(stream, 4096)
+        # Either the server has seen it by now, or this tears the file.
+        try:
+            server.raw("api/events", n=nr)
+            check(server.ask("trace")["number"], "what was torn is shown")
+        except urllib.error.HTTPError as error:
+            check("became shorter" in json.loads(error.read())["error"],
+                  error.code)
+        told(server, lambda about: about["number"])
+        check(server.ready()["events"] < nr, "what is left")
+        stream.write_bytes(whole)
+        told(server, lambda about: about["index"]["ready"] and
+             about["events"] == nr)
+
+
 main()

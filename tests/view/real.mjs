@@ -2,7 +2,8 @@
 // real.mjs - the page on `sonde view` of a foreign trace and of one with kernel and
 // user events and losses (run.py made both), against what the commands print.
 import { spawn, execFileSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync,
+  statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { check, equal, main, test, until, view } from "./harness.mjs";
 
@@ -505,6 +506,36 @@ real("notes are there again when the trace is opened again", PROGRAM, async (pag
     await until(page, (id) => window.sonde.view.row === id, row);
   } finally {
     server.kill("SIGINT");
+  }
+});
+
+test("a trace that vanishes, comes back, and is replaced by another is told, and what is there is shown", async (page) => {
+  const folder = mkdtempSync(`${tmpdir()}/sonde-gone-`);
+  const trace = `${folder}/trace`;
+  cpSync(KERNEL_USER, trace, { recursive: true });
+  const { server, url } = await start(trace);
+  const banner = () => page.textContent("#banner");
+  const events = (n) => until(page, (wanted) => window.sonde.trace?.events === wanted &&
+    window.sonde.events.chunks.events.length, n);
+  try {
+    await page.goto(url);
+    await events(1801);
+    renameSync(trace, `${trace}.away`);
+    await page.waitForSelector("#banner:not([hidden])");
+    check((await banner()).includes("can't be read any more"), await banner());
+    renameSync(`${trace}.away`, trace);
+    await page.waitForSelector("#banner", { state: "hidden" });
+    rmSync(trace, { recursive: true });
+    await page.waitForSelector("#banner:not([hidden])");
+    cpSync(PROGRAM, trace, { recursive: true });
+    await events(8);
+    await until(page, () => document.querySelector("#banner").textContent.includes("has changed on disk"));
+    await until(page, () => window.sonde.events.chunks.events[0]?.name === "app:request_begin");
+    await page.keyboard.press("w");
+    await page.waitForSelector("#banner", { state: "hidden" });
+  } finally {
+    server.kill("SIGINT");
+    rmSync(folder, { recursive: true });
   }
 });
 

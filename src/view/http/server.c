@@ -35,6 +35,7 @@
 #include "sys/needed.h"
 #include "view/http/page.h"
 #include "view/http/shown.h"
+#include "view/http/torn.h"
 
 /* clang-format off */
 #define HTTP_FUNCTIONS(of) \
@@ -367,7 +368,9 @@ static void make_answer(struct sonde_view_shown *shown,
 		struct sonde_view *view = sonde_view_shown_take(shown);
 
 		err = answers[i].answer(view, request, to, &error);
-		sonde_view_shown_give_back(shown, view);
+		if (!sonde_view_shown_give_back(shown, view) &&
+		    answers[i].answer != sonde_view_answer_trace)
+			err = sonde_view_fail(&error, -EINTR, SONDE_VIEW_TORN);
 		if (fclose(to) && !err)
 			err = -ENOMEM;
 	}

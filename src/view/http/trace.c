@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "view/http/parts.h"
+#include "view/http/shown.h"
 
 /* ---- the trace ---- */
 
@@ -129,6 +130,7 @@ int sonde_view_answer_trace(struct sonde_view *view,
 	struct sonde_json json = sonde_view_json(to);
 	struct sonde_view_progress progress;
 	const char *base = strrchr(view->path, '/');
+	char trouble[600];
 	char origin[24];
 
 	(void)request;
@@ -160,6 +162,9 @@ int sonde_view_answer_trace(struct sonde_view *view,
 	sonde_json_put_text(&json, "flame",
 			    sonde_view_usual_flame(view->trace));
 	sonde_json_put_bool(&json, "live", atomic_load(view->live));
+	sonde_view_shown_trouble(view->shown, trouble, sizeof(trouble));
+	sonde_json_put_text(&json, "trouble", trouble[0] ? trouble : NULL);
+	sonde_json_put_unsigned(&json, "number", view->number);
 	sonde_json_close(&json, '}');
 	return 0;
 }

@@ -28,6 +28,8 @@
 
 #define SONDE_VIEW_ROWS_MAX 512
 
+struct sonde_view_shown;
+
 struct sonde_view {
 	struct sonde_trace *trace; /* borrowed */
 	const char *path;          /* of the first; borrowed */
@@ -36,8 +38,10 @@ struct sonde_view {
 	int64_t begin_ns, end_ns; /* since 1970 */
 	struct sonde_view_events events;
 	struct sonde_view_index *index;
-	const atomic_bool *stopping; /* whoever reads the trace gives up */
-	const atomic_bool *live;     /* the trace may grow */
+	const atomic_bool *stopping;    /* whoever reads the trace gives up */
+	const atomic_bool *live;        /* the trace may grow */
+	struct sonde_view_shown *shown; /* that it is of */
+	unsigned int number; /* how often another trace took its place before */
 };
 
 /* What goes wrong, for a page. */

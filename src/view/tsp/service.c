@@ -17,6 +17,7 @@
 #include <sys/utsname.h>
 
 #include "base/port.h"
+#include "view/http/torn.h"
 #include "view/tsp/outputs.h"
 
 #define PREFIX "tsp/api/"
@@ -279,7 +280,8 @@ static int with_view(struct asked *asked,
 		return err;
 	view = sonde_view_shown_take(experiment->shown);
 	err = answer(asked, view);
-	sonde_view_shown_give_back(experiment->shown, view);
+	if (!sonde_view_shown_give_back(experiment->shown, view))
+		return sonde_view_fail(asked->error, -EINTR, SONDE_VIEW_TORN);
 	return err;
 }
 

@@ -315,7 +315,7 @@ static void put_times_and_count(struct sonde_view_shown *shown,
 			    progress.ready && !atomic_load(view->live) ?
 				    "COMPLETED" :
 				    "RUNNING");
-	sonde_view_shown_give_back(shown, view);
+	(void)sonde_view_shown_give_back(shown, view); /* nothing was read */
 }
 
 /* With the lock. What isn't open by itself has no count of its own. */

@@ -86,7 +86,7 @@ class Page {
   async take(trace) {
     const before = this.trace;
     this.trace = trace;
-    this.banner("trace", "");
+    this.banner("trace", trace.trouble ?? "");
     this.tell(trace);
     const past = trace.end + 1; // spans end before their `to`
     const end = this.view.end;
@@ -94,8 +94,12 @@ class Page {
     if (!before)
       this.begin(trace);
     const grew = before && end !== past;
-    if (before && before.origin !== trace.origin)
-      location.reload(); // all times are others
+    if (before && before.number !== trace.number)
+      sessionStorage.setItem("changed", "1");
+    if (before && (before.origin !== trace.origin || before.number !== trace.number)) {
+      location.reload(); // all times are others, or all there is
+      return;
+    }
     const went = !before || before.index.done !== trace.index.done ||
       before.index.ready !== trace.index.ready;
     if (grew && this.view.to === end)
@@ -115,6 +119,8 @@ class Page {
   }
 
   begin(trace) {
+    if (sessionStorage.getItem("changed"))
+      this.noteChange();
     document.title = `${trace.name} - sonde view`;
     part("name").textContent = trace.name;
     part("name").title = trace.path;
@@ -125,6 +131,14 @@ class Page {
       each.take(trace.traces?.length > 1 ? trace.traces : []);
     this.view.read(location.hash);
     window.addEventListener("hashchange", () => this.view.read(location.hash));
+  }
+
+  /** Another trace was shown before: says so until one has done something. */
+  noteChange() {
+    sessionStorage.removeItem("changed");
+    this.banner("changed", "The trace has changed on disk: this is what is there now.");
+    for (const name of ["pointerdown", "keydown"])
+      document.addEventListener(name, () => this.banner("changed", ""), { once: true });
   }
 
   tell(trace) {
