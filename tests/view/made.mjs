@@ -10,7 +10,8 @@ function made(claim, run, hash = "") {
     const mock = await serve();
     try {
       await page.goto(mock.url + hash);
-      await until(page, () => window.sonde.timeline.frame && window.sonde.overview.data);
+      await until(page, () => window.sonde.timeline.frame && !window.sonde.timeline.pending &&
+        window.sonde.overview.data); // and it is drawn
       await run(page, mock);
     } finally {
       await mock.stop();
@@ -79,7 +80,7 @@ made("keys and the wheel zoom about the mouse, and move", async (page) => {
   await page.keyboard.down("Control");
   await page.mouse.wheel(0, -200);
   await page.keyboard.up("Control");
-  check((await view(page)).to - (await view(page)).from < 0.75 * END - 1000, "wheel");
+  await until(page, (least) => window.sonde.view.to - window.sonde.view.from < least, 0.75 * END - 1000);
   await page.keyboard.press("0");
   equal((await view(page)).to, END, "the whole trace");
 });

@@ -421,6 +421,8 @@ real("columns of the list are chosen, and are in the address", KERNEL_USER, asyn
   const heads = () => page.evaluate(() => [...document.querySelectorAll("#events .head span")]
     .map((head) => head.textContent));
   equal(await heads(), ["Time", "CPU", "Thread", "Event", "Fields"], "the usual ones");
+  await page.focus("#columns");
+  await until(page, () => window.sonde.events.completeColumns.classes.length);
   await page.fill("#columns", "n, event, next_c");
   await page.press("#columns", "Tab");
   equal(await page.inputValue("#columns"), "n, event, next_comm", "a field's name is offered");
