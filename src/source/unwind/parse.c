@@ -17,6 +17,7 @@
 
 #define ROWS_MAX        (1u << 22)
 #define REMEMBERS       8u
+#define ROOM_BYTES      16u /* where functions begin at multiples of it */
 #define STUB_BYTES      16u
 #define STUBS_BYTES_MAX (1u << 20)
 /* Of an entry that is run for one address; compilers' have some thousand at most. */
@@ -621,13 +622,78 @@ static int by_pc(const void *a, const void *b)
 		(right->rule ^ SONDE_UNWIND_GAP));
 }
 
+struct run {
+	struct sonde_stacks_row first; /* of which by_pc() is */
+	uint32_t begin, end;
+};
+
+/* NULL without memory. */
+static struct run *find_runs(const struct sonde_source_unwind_rows *rows,
+			     size_t *ret_nr)
+{
+	struct run *runs = NULL;
+	size_t capacity = 0;
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < rows->nr; i++) {
+		const struct sonde_stacks_row *row = &rows->rows[i];
+		const struct sonde_stacks_row *before = i ? row - 1 : row;
+
+		/* Out of order, or there is room for another function. */
+		if (!i || by_pc(before, row) > 0 ||
+		    (before->rule == SONDE_UNWIND_GAP &&
+		     row->pc - before->pc >= ROOM_BYTES)) {
+			if (SONDE_GROW(runs, nr, capacity)) {
+				free(runs);
+				return NULL;
+			}
+			runs[nr++] = (struct run){ .begin = i,
+						   .first = rows->rows[i] };
+		}
+		runs[nr - 1].end = i + 1;
+	}
+	*ret_nr = nr;
+	return runs;
+}
+
+/*
+ * An entry's rows are in order, and so are those of neighbours in the code: a linker
+ * has put some thousand pieces one after the other. So pieces are put in order, and
+ * rows only if that wasn't enough.
+ */
+static void sort_rows(struct sonde_source_unwind_rows *rows)
+{
+	size_t nr = 0;
+	uint32_t to = 0;
+	bool is_sorted = true;
+	struct run *runs = find_runs(rows, &nr);
+	struct sonde_stacks_row *sorted =
+		runs ? malloc(rows->nr * sizeof(*sorted)) : NULL;
+
+	if (sorted) {
+		qsort(runs, nr, sizeof(*runs), by_pc);
+		for (size_t i = 0; i < nr; i++)
+			for (uint32_t k = runs[i].begin; k < runs[i].end; k++) {
+				sorted[to++] = rows->rows[k];
+				is_sorted &=
+					to == 1 || by_pc(&sorted[to - 2],
+							 &sorted[to - 1]) <= 0;
+			}
+		free(rows->rows);
+		rows->rows = sorted;
+	}
+	if (!sorted || !is_sorted)
+		qsort(rows->rows, rows->nr, sizeof(*rows->rows), by_pc);
+	free(runs);
+}
+
 /* One row an address, and none that says what the one before does. */
 static void tidy(struct sonde_source_unwind_rows *rows)
 {
 	uint32_t nr = 0;
 
 	if (rows->nr)
-		qsort(rows->rows, rows->nr, sizeof(*rows->rows), by_pc);
+		sort_rows(rows);
 	for (uint32_t i = 0; i < rows->nr; i++) {
 		if (i + 1 < rows->nr &&
 		    rows->rows[i + 1].pc == rows->rows[i].pc)
