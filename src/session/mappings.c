@@ -33,7 +33,7 @@
 #define UNTOLD_EVENT (LOOK_EVENT + 4u) /* code that was left out */
 #define LOOK_BYTES   24u
 /* What a process may wait for its tables, and others that come meanwhile. */
-#define AWAITED_NS UINT64_C(10000000) /* of CPU time, and half its patience */
+#define AWAITED_NS UINT64_C(30000000) /* of CPU time, and half its patience */
 #define TABLES_NS  UINT64_C(40000000)
 
 /* What is known of an image. */

@@ -4,10 +4,11 @@
  * made of the .eh_frame sections of the files that it has mapped.
  *
  * The recorder makes a file's table when a process is first seen with it, and
- * copies it to each process's arena: some 10 ms for a file of the C library's
- * size the first time, and a copy of its rows (some 300 KiB) for each arena. A
- * process that waits for the recorder doesn't wait for all: what a budget isn't
- * enough for is made at the next looks, and its first stacks may end early.
+ * copies it to each process's arena: some 2 ms for a file of the C library's
+ * size the first time, 25 for an executable of 30 MB, and a copy of its rows (some
+ * 300 KiB, 4 MB) for each arena. A process that waits for the recorder waits for
+ * those that a budget is enough for, its program's first; what isn't there then is
+ * made at the next looks, and its first stacks may end early.
  * The process makes no call for it.
  *
  * What the arena has no room for, and files that can't be read or have no
@@ -38,8 +39,8 @@ struct sonde_unwind_place {
 struct sonde_unwind_room {
 	struct sonde_stacks *stacks;
 	uint32_t depth;
-	bool is_awaited; /* the process waits: of large files no table is made */
-	bool is_late;    /* the budget was not enough for all tables */
+	bool is_awaited; /* the process waits: a large file's table may be too late */
+	bool is_late; /* the budget was not enough for all tables */
 	const struct sonde_unwind *owner; /* it alone publishes */
 	uint64_t used;                    /* bytes behind the stacks' places */
 	uint64_t hash; /* of the mappings that were published, all of them */

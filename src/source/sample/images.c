@@ -192,9 +192,10 @@ static void image_take(struct sonde_perf_images *images,
 	if (fstat(fd, &st) || image->bytes > UINT32_MAX)
 		return;
 	image->section_bytes = sonde_source_unwind_read(
-		fd, (uint64_t)st.st_size, mapping, &image->section);
-	if (!image->section_bytes ||
-	    image->section.size > SONDE_PERF_IMAGES_BYTES - images->bytes)
+		fd, (uint64_t)st.st_size,
+		SONDE_PERF_IMAGES_BYTES - images->bytes, mapping,
+		&image->section);
+	if (!image->section_bytes)
 		return;
 	images->bytes += image->section.size;
 	if (!sonde_source_unwind_make_index(&image->section, &image->index) &&

@@ -90,7 +90,7 @@ static bool find_sections(const struct file *file,
 }
 
 uint8_t *
-sonde_source_unwind_read(int fd, uint64_t size,
+sonde_source_unwind_read(int fd, uint64_t size, uint64_t most,
 			 const struct sonde_statedump_mapping *mapping,
 			 struct sonde_source_unwind_section *ret_section)
 {
@@ -102,7 +102,7 @@ sonde_source_unwind_read(int fd, uint64_t size,
 	if (unwind_read_table(&file, size) &&
 	    find_sections(&file, mapping, &frames, &section.code_begin))
 		bytes = read_part(fd, frames.offset, frames.size,
-				  SECTION_BYTES);
+				  most < SECTION_BYTES ? most : SECTION_BYTES);
 	free(file.sections);
 	free(file.names);
 	section.bytes = bytes;

@@ -14,9 +14,10 @@
 #include "source/unwind/parse.h"
 
 /* Of the mapping's code, which is less than 4 GiB: the section's bytes, for free(),
- * which it refers to. NULL: the file has none, or can't be read. */
+ * which it refers to. NULL: the file has none, or can't be read; or, with a size in
+ * *ret_section, it is larger than `most`. */
 uint8_t *
-sonde_source_unwind_read(int fd, uint64_t size,
+sonde_source_unwind_read(int fd, uint64_t size, uint64_t most,
 			 const struct sonde_statedump_mapping *mapping,
 			 struct sonde_source_unwind_section *ret_section);
 

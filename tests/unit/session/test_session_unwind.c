@@ -3,10 +3,13 @@
  * test_session_unwind.c - tables of this program in an arena's room: nothing
  * that may be in use is written over, and nothing is copied twice.
  */
+#include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "session/unwind.h"
@@ -149,6 +152,93 @@ static void what_a_budget_is_not_enough_for_comes_later(void **state)
 	sonde_unwind_free(unwind);
 }
 
+/* Where the section's header is in the program's file. */
+static long section_at(FILE *file, const char *wanted)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr names;
+	Elf64_Shdr section;
+	char name[16] = "";
+
+	assert_int_equal(fread(&head, sizeof(head), 1, file), 1);
+	for (unsigned i = 0; i < head.e_shnum; i++) {
+		long at = (long)(head.e_shoff + i * sizeof(section));
+
+		(void)fseek(file,
+			    (long)head.e_shoff +
+				    (long)(head.e_shstrndx * sizeof(section)),
+			    SEEK_SET);
+		assert_int_equal(fread(&names, sizeof(names), 1, file), 1);
+		(void)fseek(file, at, SEEK_SET);
+		assert_int_equal(fread(&section, sizeof(section), 1, file), 1);
+		(void)fseek(file, (long)names.sh_offset + section.sh_name,
+			    SEEK_SET);
+		(void)fread(name, 1, sizeof(name) - 1, file);
+		if (!strcmp(name, wanted))
+			return at;
+	}
+	fail();
+	return 0;
+}
+
+/* The program's code is that of a copy of it, whose rules have so many bytes: what
+ * is behind them says nothing. */
+static void have_rules_of(uint64_t bytes, char copy[])
+{
+	char command[4200];
+	struct stat st;
+	FILE *file;
+	long at;
+
+	assert_true(mkstemp(copy) >= 0);
+	(void)snprintf(command, sizeof(command), "cp %s %s", path, copy);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(truncate(copy, 64 << 20), 0);
+	file = fopen(copy, "r+e");
+	assert_non_null(file);
+	at = section_at(file, ".eh_frame");
+	(void)fseek(file, at + (long)offsetof(Elf64_Shdr, sh_size), SEEK_SET);
+	assert_int_equal(fwrite(&bytes, sizeof(bytes), 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(stat(copy, &st), 0);
+	/* where nothing is, so that the path counts */
+	code[0].end -= code[0].begin - 4096;
+	code[0].begin = 4096;
+	code[0].path = copy;
+	code[0].ino = st.st_ino;
+	code[0].dev = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
+}
+
+static bool is_awaited_for(uint64_t bytes)
+{
+	char copy[] = "/tmp/test_session_unwind_XXXXXX";
+	struct sonde_unwind *unwind = sonde_unwind_new();
+	struct sonde_unwind_room *room = new_room();
+	bool is_there;
+
+	have_rules_of(bytes, copy);
+	room->is_awaited = true;
+	stacks->ranges = 0;
+	sonde_unwind_publish(unwind, room, code, 1, &no_limit);
+	is_there = stacks->ranges & 0xffff;
+	assert_int_equal(room->is_late, !is_there);
+	room->is_awaited = false;
+	sonde_unwind_publish(unwind, room, code, 1, &no_limit);
+	assert_int_equal(stacks->ranges & 0xffff, 1);
+	assert_false(room->is_late);
+	assert_int_equal(unlink(copy), 0);
+	sonde_unwind_room_free(room);
+	sonde_unwind_free(unwind);
+	return is_there;
+}
+
+static void a_process_waits_for_an_executable_of_30_mb(void **state)
+{
+	(void)state;
+	assert_true(is_awaited_for(5 << 19));
+	assert_false(is_awaited_for((5 << 19) + 1));
+}
+
 static void a_snapshot_publishes_nothing(void **state)
 {
 	struct sonde_unwind *unwind = sonde_unwind_new();
@@ -189,6 +279,7 @@ int main(void)
 		TEST(another_recorder_writes_behind_what_is_in_use),
 		TEST(a_files_rows_are_copied_once),
 		TEST(what_a_budget_is_not_enough_for_comes_later),
+		TEST(a_process_waits_for_an_executable_of_30_mb),
 		TEST(a_snapshot_publishes_nothing),
 		TEST(what_has_no_room_is_not_tried_again),
 	};

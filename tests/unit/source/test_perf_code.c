@@ -636,8 +636,12 @@ static void an_index_says_what_all_rows_say(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
-	bytes = sonde_source_unwind_read(fd, (uint64_t)st.st_size, libc,
+	bytes = sonde_source_unwind_read(fd, (uint64_t)st.st_size, 4096, libc,
 					 &section);
+	assert_null(bytes); /* it is larger, which is told */
+	assert_true(section.size > 4096);
+	bytes = sonde_source_unwind_read(fd, (uint64_t)st.st_size, section.size,
+					 libc, &section);
 	assert_non_null(bytes);
 	assert_int_equal(sonde_source_unwind_parse(&section, &rows), 0);
 	assert_int_equal(sonde_source_unwind_make_index(&section, &index), 0);
