@@ -168,6 +168,27 @@ def a_row_says_what_it_did_and_who_woke_it():
 
 
 @test
+def a_rows_name_is_whole_where_there_is_room():
+    trace = Handmade(Layout(header=[("id", 16, 8), ("time", 64, 8)],
+                            events={"power_cpu_frequency": [("state", 32, 8),
+                                                            ("cpu_id", 32, 8)]}))
+    with trace.stream("s", cpu=0) as stream:
+        with stream.packet(1000, 9000, discarded=0):
+            for time in range(1000, 9000, 1000):
+                stream.event("power_cpu_frequency", time, state=time * 1000,
+                             cpu_id=time // 1000 % 2 * 128)
+    for columns in 80, 200:
+        screen = tui(trace.dir, columns=columns)
+        lines = screen.until(lambda l: ready(l) and has("frequency")(l), "rows")
+        for cpu in 0, 128:
+            check(any(line[1:].startswith(f"frequency of CPU {cpu} ")
+                      for line in lines), f"{columns} columns: {lines}")
+        check(all(len(line) <= columns for line in lines), "how wide it is")
+        screen.press("q")
+        screen.end()
+
+
+@test
 def what_is_lost_is_shown_where_it_was_lost():
     machine = Machine(23, 1500)
     screen = tui(machine.write(lost_in=4), lines=40, columns=100)

@@ -15,7 +15,8 @@
 #include "view/index/explain.h"
 #include "view/tui/parts.h"
 
-#define LABEL_WIDTH  18u
+#define LABEL_LEAST  18u
+#define LABEL_ROOM   40u /* of a row's name */
 #define THREAD_WIDTH 16u
 #define HEAD_LINES   4u /* and a detail and a foot below */
 #define NAMED_CELLS  3u /* where a name has room */
@@ -61,8 +62,8 @@ size_t sonde_tui_event_lines(const struct sonde_tui *tui)
 
 uint32_t sonde_tui_cells(const struct sonde_tui *tui)
 {
-	return tui->width > LABEL_WIDTH + 10 ?
-		       (uint32_t)(tui->width - LABEL_WIDTH) :
+	return tui->width > tui->label + 10 ?
+		       (uint32_t)(tui->width - tui->label) :
 		       10;
 }
 
@@ -198,7 +199,7 @@ static void draw_scale(const struct sonde_tui *tui, uint32_t cells, char *marks,
 	marks[sonde_view_pixel_of(&tui->span, tui->cursor, cells)] = '|';
 	(void)snprintf(begin, sizeof(begin), "+%.9f",
 		       (double)tui->span.from / 1e9);
-	sonde_tui_put(to, begin, LABEL_WIDTH, true);
+	sonde_tui_put(to, begin, tui->label, true);
 	(void)fwrite(marks, 1, cells, to);
 	(void)fputc('\n', to);
 }
@@ -212,11 +213,11 @@ static void draw_overview(struct sonde_tui *tui, FILE *to)
 		return;
 	count_cells(tui, cells, marks);
 	mark_holes(tui, cells, marks);
-	sonde_tui_put(to, "events", LABEL_WIDTH, true);
+	sonde_tui_put(to, "events", tui->label, true);
 	(void)fwrite(marks, 1, cells, to);
 	(void)fputc('\n', to);
 	mark_place(tui, cells, marks);
-	sonde_tui_put(to, "seen", LABEL_WIDTH, true);
+	sonde_tui_put(to, "seen", tui->label, true);
 	(void)fwrite(marks, 1, cells, to);
 	(void)fputc('\n', to);
 	draw_scale(tui, cells, marks, to);
@@ -225,20 +226,43 @@ static void draw_overview(struct sonde_tui *tui, FILE *to)
 
 /* ---- rows ---- */
 
-static void row_label(const struct sonde_tui *tui, uint32_t id, char *to,
-		      size_t size)
+/* As wide as `room` at most; a thread's number is never cut, its name is. Returns how
+ * wide that is. */
+static int row_label(const struct sonde_tui *tui, uint32_t id, int room,
+		     char to[LABEL_ROOM + 1])
 {
 	const struct sonde_view_row *row =
 		&sonde_view_index_rows(tui->index)->rows[id];
+	char number[16] = "";
 	char name[96];
+	int digits = 0;
+	int dent = row->kind > SONDE_VIEW_ROW_LOCK ? 2 : 0;
 
 	sonde_view_row_name(row, name, sizeof(name));
 	if (row->kind == SONDE_VIEW_ROW_THREAD)
-		(void)snprintf(to, size, "%.10s %" PRId32, name, row->number);
-	else if (row->kind > SONDE_VIEW_ROW_LOCK)
-		(void)snprintf(to, size, "  %.40s", name);
-	else
-		(void)snprintf(to, size, "%.40s", name);
+		digits = snprintf(number, sizeof(number), " %" PRId32,
+				  row->number);
+	return snprintf(to, LABEL_ROOM + 1, "%*s%.*s%s", dent, "",
+			room - digits - dent, name, number);
+}
+
+/* As wide as the longest label wants, and three tenths of the screen at most. */
+static void fit_labels(struct sonde_tui *tui)
+{
+	size_t most = tui->width * 3 / 10;
+	char label[LABEL_ROOM + 1];
+
+	tui->label = LABEL_LEAST;
+	(void)sonde_view_index_lock(tui->index);
+	for (size_t i = 0; i < tui->nr_ids; i++) {
+		int width = row_label(tui, tui->ids[i], LABEL_ROOM, label) + 2;
+
+		if ((size_t)width > tui->label)
+			tui->label = (size_t)width;
+	}
+	sonde_view_index_unlock(tui->index);
+	if (tui->label > most)
+		tui->label = most > LABEL_LEAST ? most : LABEL_LEAST;
 }
 
 /* A counter's cells have a digit: the most that it was, of 9. */
@@ -306,13 +330,13 @@ static void tui_draw_row(struct sonde_tui *tui, uint32_t id,
 	uint32_t nr =
 		sonde_view_paint_row(tui->index, id, &tui->span, cells, runs);
 	uint32_t x = 0;
-	char label[64];
+	char label[LABEL_ROOM + 1];
 
-	row_label(tui, id, label, sizeof(label));
+	(void)row_label(tui, id, (int)tui->label - 2, label);
 	(void)fputc(chosen ? '>' : ' ', to);
 	if (tui->colour && chosen && !tui->in_events)
 		(void)fputs("\033[7m", to);
-	sonde_tui_put(to, label, LABEL_WIDTH - 2, true);
+	sonde_tui_put(to, label, tui->label - 2, true);
 	(void)fputs(tui->colour ? "\033[m " : " ", to);
 	for (uint32_t i = 0; i < nr; x = runs[i].x + runs[i].width, i++) {
 		(void)fprintf(to, "%*s", (int)(runs[i].x - x), "");
@@ -462,6 +486,7 @@ void sonde_tui_draw(struct sonde_tui *tui, FILE *to)
 		draw_page(tui, to);
 		return;
 	}
+	fit_labels(tui);
 	tui_draw_head(tui, to);
 	draw_overview(tui, to);
 	draw_time_line(tui, to);

@@ -33,6 +33,7 @@ struct sonde_tui {
 	int64_t begin_ns, length;
 	bool colour;
 	size_t width, height;
+	size_t label; /* columns before the cells of rows */
 	/* the time line */
 	struct sonde_view_span span;
 	int64_t cursor;
