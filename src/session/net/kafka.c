@@ -728,7 +728,7 @@ static int kafka_publish(struct sonde_net_log *base,
 								WINDOW_BYTES));
 	if (failed)
 		return failed;
-	err = rd_kafka_producev(
+	err = __extension__ rd_kafka_producev(
 		net->writer, RD_KAFKA_V_TOPIC(log->topic),
 		RD_KAFKA_V_PARTITION(0),
 		/* It is copied, as is said below. */
@@ -911,10 +911,10 @@ static rd_kafka_resp_err_t send_beat(struct kafka_net *net,
 	char line[SONDE_NET_HEAD_MAX];
 	size_t size = sonde_net_beat_put(beat, line);
 	/* the key by which a broker knows what is the same, and older */
-	rd_kafka_resp_err_t err = rd_kafka_producev(
+	rd_kafka_resp_err_t err = __extension__ rd_kafka_producev(
 		net->herald, RD_KAFKA_V_TOPIC(net->said_in),
 		RD_KAFKA_V_PARTITION(0),
-		RD_KAFKA_V_KEY(&beat->ship, sizeof(beat->ship)),
+		RD_KAFKA_V_KEY(sonde_unconst(&beat->ship), sizeof(beat->ship)),
 		RD_KAFKA_V_VALUE(line, size),
 		RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
 
