@@ -63,7 +63,7 @@ static void its_end_is_told(void **state)
 			 0);
 	assert_int_equal(sonde_proc_wait(pid), 128);
 	assert_int_equal(sonde_proc_wait(pid), -ECHILD);
-	assert_int_equal(sonde_proc_start_plain("sonde-has-no-such", words,
+	assert_int_equal(sonde_proc_start_plain("/sonde-has-no-such", words,
 						environ, NULL, &pid),
 			 -ENOENT);
 	(void)close(null);
