@@ -634,7 +634,7 @@ static int convert_input(struct conversion *conversion, bool is_foreign)
 static int run(int argc, char **argv)
 {
 	static struct conversion conversion = { .place = SONDE_PLACE_NONE };
-	struct words words = { NULL };
+	struct words words = { 0 };
 	int status = convert_read_options(argc, argv, &conversion, &words);
 	bool is_foreign;
 	size_t length;
