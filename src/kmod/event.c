@@ -128,6 +128,22 @@ static int event_copy_caps(struct sonde_event *event,
 				&event->is_fixed);
 }
 
+/* Of a kprobe. */
+static void event_run_early(struct sonde_event *event)
+{
+	const struct sonde_filter_early *early;
+
+	if (!event->filter && event->items)
+		event->run = sonde_kprobe_always;
+	if (!event->filter || event->counts_rejected)
+		return;
+	early = sonde_filter_early(event->filter);
+	if (early->how != SONDE_FILTER_NATIVE)
+		return;
+	event->run = early->run;
+	event->code = early->code;
+}
+
 /* All that comes from user memory, and all that hangs on the event. */
 static int event_furnish(struct sonde_event *event,
 			 const struct sonde_kmod_event *from)
@@ -158,6 +174,8 @@ static int event_furnish(struct sonde_event *event,
 			SONDE_FIXED_LOADS; /* which no list of caps is */
 	}
 	event->counts_rejected = event->count && !from->address;
+	if (!rc && from->type == SONDE_KMOD_KPROBE)
+		event_run_early(event);
 	event->is_plain = event->is_fixed == SONDE_FIXED_PLAIN &&
 			  !from->address && !event->filter &&
 			  !(from->flags & SONDE_KMOD_DESCRIBED);

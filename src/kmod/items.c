@@ -51,7 +51,8 @@ struct sonde_items {
 	 * payload, if the event's flags ask for them. */
 	u32 addresses_at, unread_at;
 	bool is_told, tells_unread;
-	u32 nr_plain; /* words in the row, if no other item is there; else 0 */
+	bool is_plain; /* words are all that there is, and in the row */
+	u32 nr_plain;
 	u8 plain[PLAIN_MAX];
 	u64 place;
 	u64 steps;
@@ -169,6 +170,7 @@ static void find_plain(struct sonde_items *items)
 		nr += item->nr_words;
 	}
 	items->nr_plain = nr;
+	items->is_plain = true;
 }
 
 static int make_items(const struct sonde_kmod_event *from,
@@ -377,7 +379,7 @@ notrace void sonde_items_record(const struct sonde_event *event,
 	struct sonde_writing writing;
 	unsigned char *to;
 
-	if (unlikely(!event->items->nr_plain)) {
+	if (unlikely(!event->items->is_plain)) {
 		record_by_items(event, regs);
 		return;
 	}

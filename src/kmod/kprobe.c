@@ -122,6 +122,13 @@ static int parse(struct sonde_kprobe *kprobe, const char *name,
 
 /* ---- kprobes ---- */
 
+notrace unsigned int sonde_kprobe_always(const void *from,
+					 const struct bpf_insn *code)
+{
+	return SONDE_SEEN_VALUE;
+}
+NOKPROBE_SYMBOL(sonde_kprobe_always);
+
 #ifdef CONFIG_KPROBES
 /* What filters of kprobes see: capture.h. */
 static __always_inline const u64 *words_of(const struct pt_regs *regs)
@@ -168,20 +175,6 @@ static __always_inline u64 word_of_arg(const u64 *words, u32 index)
 		       regs_get_kernel_argument((struct pt_regs *)words, index);
 }
 
-/* A plain list, out of the registers. */
-static __always_inline void record_kprobe_plain(const struct sonde_event *event,
-						struct pt_regs *regs)
-{
-	struct sonde_writing writing;
-	unsigned char *to =
-		sonde_event_reserve(event, event->fixed_bytes, &writing);
-
-	if (unlikely(!to))
-		return;
-	sonde_capture_plain(event, word_of_arg, words_of(regs), to);
-	sonde_event_commit(event, &writing);
-}
-
 /* Any other, by the arguments in a row. */
 static noinline notrace void record_kprobe_any(const struct sonde_point *point,
 					       const struct sonde_event *event,
@@ -211,7 +204,8 @@ static noinline notrace void record_kprobe(const struct sonde_point *point,
 		if (!sonde_event_wants(event))
 			continue;
 		if (likely(sonde_event_is_plain(event)))
-			record_kprobe_plain(event, regs);
+			sonde_event_record_plain(event, word_of_arg,
+						 words_of(regs));
 		else if (event->items)
 			sonde_items_record(event, regs);
 		else
@@ -225,7 +219,6 @@ static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
 {
 	const struct sonde_point *point =
 		container_of(at, struct sonde_kprobe, at)->point;
-	const struct sonde_filter_early *early;
 	const struct sonde_event *only;
 	u32 verdict;
 
@@ -234,8 +227,7 @@ static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
 	/* Pairs with smp_store_release() in set_only(): it is complete. */
 	only = smp_load_acquire(&point->only);
 	if (likely(only)) {
-		early = sonde_filter_early(only->filter);
-		verdict = early->run(words_of(regs), early->code);
+		verdict = only->run(words_of(regs), only->code);
 		if (!verdict)
 			return 0;
 		if (unlikely(verdict == SONDE_SEEN_FAULT)) {

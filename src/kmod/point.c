@@ -87,16 +87,28 @@ static atomic64_t bytes_leaving = ATOMIC64_INIT(0);
 
 /* ---- the probes ---- */
 
+/* What needs more than the arguments. */
+static noinline notrace void capture_any(const struct sonde_event *event,
+					 const u64 *args, u32 nr_args)
+{
+	const struct sonde_site site = { .args = args, .nr_args = nr_args };
+
+	sonde_event_capture(event, &site);
+}
+
 static __always_inline void each_event(const struct sonde_point *point,
 				       const u64 *args, u32 nr_args)
 {
-	const struct sonde_site site = { .args = args, .nr_args = nr_args };
 	const struct sonde_event *event;
 
 	list_for_each_entry_lockless(event, &point->events, in_point)
 	{
-		if (sonde_event_wants(event))
-			sonde_event_capture(event, &site);
+		if (!sonde_event_wants(event))
+			continue;
+		if (likely(event->is_plain))
+			sonde_event_record_plain(event, sonde_word, args);
+		else
+			capture_any(event, args, nr_args);
 	}
 }
 
@@ -129,14 +141,17 @@ static SONDE_PROBE void probe_tasks(void *data, u64 a, u64 b, u64 c, u64 d,
 	const u64 args[FEW] = { a, b, c, d, e };
 	const struct task_struct *task = (void *)args[point->tasks[0]];
 	const struct task_struct *other = (void *)args[point->tasks[1]];
-	const struct sonde_site site = { .args = args, .nr_args = FEW };
 	const struct sonde_event *event;
 
 	sonde_probe_begin();
 	list_for_each_entry_lockless(event, &point->events, in_point)
 	{
-		if (sonde_event_wants_tasks(event, task, other))
-			sonde_event_capture(event, &site);
+		if (!sonde_event_wants_tasks(event, task, other))
+			continue;
+		if (likely(event->is_plain))
+			sonde_event_record_plain(event, sonde_word, args);
+		else
+			capture_any(event, args, FEW);
 	}
 	sonde_probe_end();
 }
@@ -614,11 +629,8 @@ static struct sonde_point *make(const struct sonde_event *event,
 /* Before an event is taken out, and when there is another. */
 static void set_only(struct sonde_point *point, const struct sonde_event *event)
 {
-	bool is_native =
-		event && point->type == SONDE_KMOD_KPROBE && event->filter &&
-		!event->counts_rejected &&
-		sonde_filter_early(event->filter)->how == SONDE_FILTER_NATIVE;
-	bool is_asked = point->is_quick || point->is_early || is_native;
+	bool is_asked =
+		point->is_quick || point->is_early || (event && event->run);
 
 	/* Pairs with smp_load_acquire() in is_rejected(), and with those in try_only()
 	 * and on_kprobe(): the event is complete. */

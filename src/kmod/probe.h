@@ -76,6 +76,9 @@ int sonde_syscall_attach(struct sonde_point *point);
 void sonde_syscall_detach(struct sonde_point *point);
 int sonde_kprobe_attach(struct sonde_point *point);
 
+/* Machine code's place, where there is no condition. */
+unsigned int sonde_kprobe_always(const void *from, const struct bpf_insn *code);
+
 /* Of a kprobe at an address, if the tracepoint that it keeps on is that module's, which
  * goes. Under sonde_control. */
 struct module;
@@ -179,26 +182,33 @@ sonde_event_is_plain(const struct sonde_event *event)
 	       !sonde_event_must_judge(event);
 }
 
+/* A plain list, of what `word` takes out of `from`. */
+static __always_inline void
+sonde_event_record_plain(const struct sonde_event *event,
+			 u64 (*word)(const u64 *from, u32 index),
+			 const u64 *from)
+{
+	struct sonde_writing writing;
+	unsigned char *to =
+		sonde_event_reserve(event, event->fixed_bytes, &writing);
+
+	if (unlikely(!to))
+		return;
+	sonde_capture_plain(event, word, from, to);
+	sonde_event_commit(event, &writing);
+}
+
 /* Of an event that is wanted, and that its filter didn't reject by words: judged
  * by its payload if it must be, and recorded by its captures. */
 static __always_inline void sonde_event_record(const struct sonde_event *event,
 					       const struct sonde_site *site)
 {
-	struct sonde_writing writing;
-	unsigned char *to;
-
-	if (unlikely(!sonde_event_is_plain(event))) {
-		if (sonde_event_has_row(event))
-			sonde_event_capture_row(event, site);
-		else
-			sonde_event_capture_slow(event, site);
-		return;
-	}
-	to = sonde_event_reserve(event, event->fixed_bytes, &writing);
-	if (unlikely(!to))
-		return;
-	sonde_capture_plain(event, sonde_word, site->args, to);
-	sonde_event_commit(event, &writing);
+	if (likely(sonde_event_is_plain(event)))
+		sonde_event_record_plain(event, sonde_word, site->args);
+	else if (sonde_event_has_row(event))
+		sonde_event_capture_row(event, site);
+	else
+		sonde_event_capture_slow(event, site);
 }
 
 /* Of an event that is wanted. */

@@ -61,6 +61,7 @@
 
 #include "kmod/abi.h"
 #include "kmod/clock.h"
+#include "kmod/native.h"
 #define SONDE_LOCAL_NOW(ring)      sonde_now(&(ring)->clock)
 #define SONDE_LOCAL_IS_ALONE(ring) sonde_is_alone()
 #define SONDE_LOCAL_EPOCH(ring)    sonde_epoch()
@@ -164,6 +165,10 @@ struct sonde_event {
 	const struct sonde_filter *filter;        /* NULL: none */
 	struct sonde_event_count __percpu *count; /* only with WANT_FD */
 	const struct sonde_kmod_cap *caps;
+	/* Of a kprobe, if it is asked first: its condition (native.h), or what always
+	 * holds, if there is none; else NULL. */
+	sonde_native_run run;
+	const struct bpf_insn *code;
 	/* what they don't */
 	struct sonde_point *point;
 	struct sonde_channel *channel; /* a reference with WANT_FD */

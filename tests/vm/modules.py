@@ -352,8 +352,9 @@ def measured(built):
 
 
 def verdict_on_must(table, name, found):
-    """What the row must not be above, or how many times another row. It is
-    told, but fails nothing: what is in the table is what there is."""
+    """What the row must not be above, by itself or with another row, or how many
+    times another row. It is told, but fails nothing: what is in the table is what
+    there is."""
     word, is_now, limit = "", found[name], table["must"].get(name)
     if name in table["must_times"]:
         other, limit = table["must_times"][name]
@@ -361,6 +362,10 @@ def verdict_on_must(table, name, found):
             return f", {other} is not measured"
         is_now /= found[other]
         word = f", {is_now:.2f} times {other}"
+    if name in table["must_sums"]:
+        other, limit = table["must_sums"][name]
+        is_now += found.get(other, 0)
+        word = f", {is_now:.1f} with {other}"
     if limit is None:
         return ""
     return f"{word}, must {limit}: {'met' if is_now <= limit else 'not met'}"

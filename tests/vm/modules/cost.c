@@ -386,31 +386,18 @@ static void write_paper_of_registers(union paper *paper, bool is_contrary)
 	paper->program.ops[3].number = WORD_SI;
 }
 
-/* Its event is counted, as GDB's are, and both arguments are collected. */
-static void probe(uint64_t bare, bool passes, const char *name)
+/* Its event is counted, as GDB's are. */
+static void probe(uint64_t bare, struct sonde_kmod_event event,
+		  const char *name)
 {
-	const struct sonde_kmod_item both = {
-		.kind = SONDE_KMOD_ITEM_WORDS,
-		.nr_words = 2,
-		.bytes = 16,
-		.words = { WORD_DI, WORD_SI },
-	};
-	union paper filter;
-	struct sonde_kmod_event event = {
-		.size = sizeof(event),
-		.type = SONDE_KMOD_KPROBE,
-		.id = TICK_ID,
-		.flags = SONDE_KMOD_WANT_FD | SONDE_KMOD_UNREAD,
-		.filter = (uintptr_t)&filter,
-		.filter_bytes = sizeof(filter),
-		.address = address_of_function(),
-		.items = (uintptr_t)&both,
-		.nr_items = 1,
-	};
 	struct client client;
 	int fd;
 
-	write_paper_of_registers(&filter, passes);
+	event.size = sizeof(event);
+	event.type = SONDE_KMOD_KPROBE;
+	event.id = TICK_ID;
+	event.flags |= SONDE_KMOD_WANT_FD;
+	event.address = address_of_function();
 	begin(&client);
 	fd = client_event(&client, &event);
 	client_start(&client);
@@ -422,10 +409,30 @@ static void probe(uint64_t bare, bool passes, const char *name)
 	client_close(&client);
 }
 
+/* A condition, both arguments collected; and a hit alone, which is what a site has of
+ * which nothing but $_sdata is wanted. */
 static void probes(uint64_t bare)
 {
-	probe(bare, false, "probe_rejects");
-	probe(bare, true, "probe_records");
+	const struct sonde_kmod_item both = {
+		.kind = SONDE_KMOD_ITEM_WORDS,
+		.nr_words = 2,
+		.bytes = 16,
+		.words = { WORD_DI, WORD_SI },
+	};
+	union paper filter;
+	const struct sonde_kmod_event event = {
+		.flags = SONDE_KMOD_UNREAD,
+		.filter = (uintptr_t)&filter,
+		.filter_bytes = sizeof(filter),
+		.items = (uintptr_t)&both,
+		.nr_items = 1,
+	};
+
+	write_paper_of_registers(&filter, false);
+	probe(bare, event, "probe_rejects");
+	write_paper_of_registers(&filter, true);
+	probe(bare, event, "probe_records");
+	probe(bare, (struct sonde_kmod_event){ .flags = 0 }, "probe_hits");
 }
 #else
 static void probes(uint64_t bare)
