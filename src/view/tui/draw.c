@@ -16,7 +16,6 @@
 #include "view/tui/parts.h"
 
 #define LABEL_LEAST  18u
-#define LABEL_ROOM   40u /* of a row's name */
 #define THREAD_WIDTH 16u
 #define HEAD_LINES   4u /* and a detail and a foot below */
 #define NAMED_CELLS  3u /* where a name has room */
@@ -226,10 +225,8 @@ static void draw_overview(struct sonde_tui *tui, FILE *to)
 
 /* ---- rows ---- */
 
-/* As wide as `room` at most; a thread's number is never cut, its name is. Returns how
- * wide that is. */
-static int row_label(const struct sonde_tui *tui, uint32_t id, int room,
-		     char to[LABEL_ROOM + 1])
+int sonde_tui_label(const struct sonde_tui *tui, uint32_t id, int room,
+		    char to[SONDE_TUI_LABEL + 1])
 {
 	const struct sonde_view_row *row =
 		&sonde_view_index_rows(tui->index)->rows[id];
@@ -242,7 +239,7 @@ static int row_label(const struct sonde_tui *tui, uint32_t id, int room,
 	if (row->kind == SONDE_VIEW_ROW_THREAD)
 		digits = snprintf(number, sizeof(number), " %" PRId32,
 				  row->number);
-	return snprintf(to, LABEL_ROOM + 1, "%*s%.*s%s", dent, "",
+	return snprintf(to, SONDE_TUI_LABEL + 1, "%*s%.*s%s", dent, "",
 			room - digits - dent, name, number);
 }
 
@@ -250,12 +247,14 @@ static int row_label(const struct sonde_tui *tui, uint32_t id, int room,
 static void fit_labels(struct sonde_tui *tui)
 {
 	size_t most = tui->width * 3 / 10;
-	char label[LABEL_ROOM + 1];
+	char label[SONDE_TUI_LABEL + 1];
 
 	tui->label = LABEL_LEAST;
 	(void)sonde_view_index_lock(tui->index);
 	for (size_t i = 0; i < tui->nr_ids; i++) {
-		int width = row_label(tui, tui->ids[i], LABEL_ROOM, label) + 2;
+		int width = sonde_tui_label(tui, tui->ids[i], SONDE_TUI_LABEL,
+					    label) +
+			    2;
 
 		if ((size_t)width > tui->label)
 			tui->label = (size_t)width;
@@ -330,9 +329,9 @@ static void tui_draw_row(struct sonde_tui *tui, uint32_t id,
 	uint32_t nr =
 		sonde_view_paint_row(tui->index, id, &tui->span, cells, runs);
 	uint32_t x = 0;
-	char label[LABEL_ROOM + 1];
+	char label[SONDE_TUI_LABEL + 1];
 
-	(void)row_label(tui, id, (int)tui->label - 2, label);
+	(void)sonde_tui_label(tui, id, (int)tui->label - 2, label);
 	(void)fputc(chosen ? '>' : ' ', to);
 	if (tui->colour && chosen && !tui->in_events)
 		(void)fputs("\033[7m", to);

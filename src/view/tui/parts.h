@@ -63,6 +63,12 @@ size_t sonde_tui_event_lines(const struct sonde_tui *tui);
 /* Cells of a row. */
 uint32_t sonde_tui_cells(const struct sonde_tui *tui);
 
+/* A row's name, as wide as `room` at most: a thread's number is never cut, its name is.
+ * Returns how wide that is. While the index is locked. */
+#define SONDE_TUI_LABEL 40
+int sonde_tui_label(const struct sonde_tui *tui, uint32_t id, int room,
+		    char to[SONDE_TUI_LABEL + 1]);
+
 /* draw.c: all of the screen. */
 void sonde_tui_draw(struct sonde_tui *tui, FILE *to);
 /* Text of a trace or of ours, as wide as that; blanks behind it if `pad`. */

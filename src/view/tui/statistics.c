@@ -43,9 +43,9 @@ static void add_row_states(const struct sonde_tui *tui,
 	const struct sonde_view_span *span = &tui->span;
 	uint64_t before[SONDE_VIEW_STATES];
 	uint64_t after[SONDE_VIEW_STATES];
-	char name[96];
+	char name[SONDE_TUI_LABEL + 1];
 
-	sonde_view_row_name(&rows->rows[id], name, sizeof(name));
+	(void)sonde_tui_label(tui, id, SONDE_TUI_LABEL, name);
 	sonde_view_rows_sums(rows, id, span->from, before);
 	sonde_view_rows_sums(rows, id, span->to, after);
 	for (size_t i = SONDE_VIEW_UNKNOWN + 1; i < SONDE_VIEW_STATES; i++) {
