@@ -79,6 +79,32 @@ void *sonde_hash_get(const struct sonde_hash *hash,
 void *sonde_hash_put(struct sonde_hash *hash, const struct sonde_key *key);
 void sonde_hash_remove(struct sonde_hash *hash, void *entry);
 
+/* For who asks for the same few numbers again and again: the place of an entry, and
+ * the entry of a number of space 0, if it is there still; NULL: look for it. */
+static inline uint32_t sonde_hash_place(const struct sonde_hash *hash,
+					const void *entry)
+{
+	return (uint32_t)((size_t)((const unsigned char *)entry -
+				   hash->entries) /
+			  hash->entry_bytes);
+}
+
+static inline void *sonde_hash_at(const struct sonde_hash *hash, uint32_t place,
+				  uint64_t number)
+{
+	struct sonde_key *key;
+
+	if (place >= hash->capacity)
+		return NULL;
+	key = (struct sonde_key *)(void *)(hash->entries +
+					   place * hash->entry_bytes);
+	return key->number == number && !key->space &&
+			       key->kind != SONDE_KEY_NONE &&
+			       key->kind != SONDE_KEY_TEXT ?
+		       key :
+		       NULL;
+}
+
 /* What went wrong if put gave NULL: -E2BIG at the limit, else -ENOMEM. */
 int sonde_hash_error(const struct sonde_hash *hash);
 

@@ -129,8 +129,9 @@ static void file_call(struct sonde_model *kernel, const struct sonde_step *step,
 		sonde_model_file_step(kernel, &file);
 }
 
-static void end_call(struct sonde_model *kernel, const struct sonde_step *step,
-		     const struct sonde_model_thread *was)
+static void emit_call_interval(struct sonde_model *kernel,
+			       const struct sonde_step *step,
+			       const struct sonde_model_thread *was)
 {
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_SYSCALL,
@@ -147,8 +148,21 @@ static void end_call(struct sonde_model *kernel, const struct sonde_step *step,
 	if (kernel->tables->wants & SONDE_WANT_CAUSES)
 		sonde_model_cause(kernel, was, &interval.call.cause);
 	sonde_model_emit(kernel, step, &interval);
-	if (kernel->tables->wants & SONDE_WANT_FILES &&
-	    was->role != SONDE_FILE_NONE)
+}
+
+/* It has done what it was asked for, which may change what is known of files, or be of
+ * use to who looks at what it moved. */
+static void end_call(struct sonde_model *kernel, const struct sonde_step *step,
+		     const struct sonde_model_thread *was)
+{
+	bool concerns = kernel->tables->wants & SONDE_WANT_FILES &&
+			was->role != SONDE_FILE_NONE;
+
+	if (sonde_model_wants(kernel, SONDE_INTERVAL_SYSCALL))
+		emit_call_interval(kernel, step, was);
+	if (concerns && (sonde_file_role_changes(was->role) ||
+			 was->role == SONDE_FILE_MAP ||
+			 sonde_model_wants(kernel, SONDE_INTERVAL_FILE)))
 		file_call(kernel, step, was);
 }
 
@@ -157,22 +171,20 @@ void sonde_model_on_return(struct sonde_model *kernel,
 {
 	struct sonde_model_thread *thread =
 		sonde_model_thread(kernel, step->tid);
-	struct sonde_model_thread was;
 
 	if (!thread)
 		return;
-	was = *thread;
+	if (thread->call == SONDE_OPEN_YES) {
+		end_call(kernel, step, thread);
+	} else if (thread->call == SONDE_OPEN_UNKNOWN && kernel->is_part) {
+		struct sonde_step asked = *step;
+
+		asked.numbers[RETURN_OFF_CPU] = (int64_t)thread->off_cpu_ns;
+		sonde_model_journal(kernel, &asked);
+	}
 	thread->call = SONDE_OPEN_NO;
 	thread->returned = true;
 	thread->off_cpu_ns = 0;
-	if (was.call == SONDE_OPEN_YES) {
-		end_call(kernel, step, &was);
-	} else if (was.call == SONDE_OPEN_UNKNOWN && kernel->is_part) {
-		struct sonde_step asked = *step;
-
-		asked.numbers[RETURN_OFF_CPU] = (int64_t)was.off_cpu_ns;
-		sonde_model_journal(kernel, &asked);
-	}
 }
 
 void sonde_model_cut_call(struct sonde_model *kernel,

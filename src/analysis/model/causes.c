@@ -167,9 +167,8 @@ void sonde_model_waker(const struct sonde_model *kernel,
 		       struct sonde_waker *ret_waker)
 {
 	const struct sonde_model_cpu *cpu = &kernel->cpus[wake->cpu];
-	struct sonde_key key = sonde_key_of_tid(wake->tid);
 	const struct sonde_model_thread *thread =
-		sonde_hash_get(&kernel->threads, &key);
+		sonde_model_thread_find(kernel, wake->tid);
 	struct sonde_waker waker = {
 		.kind = waker_kind(wake, thread, woken),
 		.tid = sonde_model_real_tid(kernel, wake->tid),
@@ -308,9 +307,8 @@ static size_t search(const struct sonde_model *kernel, int32_t pid,
 {
 	const struct sonde_model_mapping *within = NULL;
 	const struct sonde_model_mapping *below = NULL;
-	struct sonde_key key = sonde_key_of_tid(pid);
 	const struct sonde_model_thread *process =
-		sonde_hash_get(&kernel->threads, &key);
+		sonde_model_thread_find(kernel, pid);
 	size_t nr = 0;
 
 	for (size_t i = 0; i < kernel->nr_mappings; i++) {

@@ -55,6 +55,8 @@ static void begin_era(struct sonde_model *kernel, int32_t cpu, uint32_t era,
 
 	state->in_irq = state->in_softirq = state->in_timer = false;
 	state->era = era;
+	state->era_end_ns = era_end(
+		&sonde_model_cpu_span(kernel->tables, cpu)->losses, era);
 	state->thread = sonde_model_stand_in(cpu, era);
 	state->since_ns = since_ns;
 }
@@ -118,14 +120,13 @@ static void forget_call(struct sonde_model *kernel, int32_t tid)
 struct sonde_model_cpu *sonde_model_cpu(struct sonde_model *kernel, int32_t cpu,
 					int64_t time_ns)
 {
-	const struct sonde_model_losses *losses =
-		&sonde_model_cpu_span(kernel->tables, cpu)->losses;
 	struct sonde_model_cpu *state = &kernel->cpus[cpu];
-	int64_t end_ns;
 
 	if (!state->touched)
 		touch(kernel, cpu, time_ns);
-	while ((end_ns = era_end(losses, state->era)) <= time_ns) {
+	while (state->era_end_ns <= time_ns) {
+		int64_t end_ns = state->era_end_ns;
+
 		if (state->inherited)
 			sonde_model_journal(kernel,
 					    &(struct sonde_step){

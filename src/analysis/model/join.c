@@ -12,6 +12,24 @@
 #include "analysis/model/state.h"
 #include "base/grow.h"
 
+struct sonde_step *sonde_model_journal_room(struct sonde_model *part)
+{
+	if (part->nr_journal == SONDE_MODEL_JOURNAL ||
+	    SONDE_GROW(part->journal, part->nr_journal, part->journal_capacity))
+		return NULL;
+	return &part->journal[part->nr_journal];
+}
+
+void sonde_model_journal_end(struct sonde_model *part)
+{
+	struct sonde_step *entry = &part->journal[part->nr_journal++];
+
+	for (size_t i = 0; i < SONDE_STEP_TEXTS; i++)
+		if (entry->texts[i])
+			entry->texts[i] = sonde_model_text(
+				part, entry->texts[i], entry->lengths[i]);
+}
+
 void sonde_model_journal(struct sonde_model *part,
 			 const struct sonde_step *step)
 {
@@ -22,17 +40,13 @@ void sonde_model_journal(struct sonde_model *part,
 		sonde_model_replay(part, step);
 		return;
 	}
-	if (part->nr_journal == SONDE_MODEL_JOURNAL ||
-	    SONDE_GROW(part->journal, part->nr_journal,
-		       part->journal_capacity)) {
+	entry = sonde_model_journal_room(part);
+	if (!entry) {
 		part->left_out++;
 		return;
 	}
-	entry = &part->journal[part->nr_journal++];
 	*entry = *step;
-	for (size_t i = 0; i < SONDE_STEP_TEXTS; i++)
-		entry->texts[i] = sonde_model_text(part, step->texts[i],
-						   step->lengths[i]);
+	sonde_model_journal_end(part);
 }
 
 /* Either side may know who ran when the part began, and tells the other. */
@@ -89,6 +103,7 @@ static void join_cpu_end(struct sonde_model *whole,
 	if (!now->touched || now->inherited)
 		return;
 	state->era = now->era;
+	state->era_end_ns = now->era_end_ns;
 	state->thread = now->thread;
 	state->since_ns = now->since_ns;
 }

@@ -264,6 +264,9 @@ struct sonde_interval {
 
 /* Of a sink; `sink` is what the state was made with. */
 struct sonde_model_sink_ops {
+	/* Kinds of intervals that it looks at, a bit each: others may be left out.
+	 * 0: all. */
+	uint32_t kinds;
 	void (*interval)(void *sink, const struct sonde_interval *interval);
 	/* What was counted for thread `from` is `to`'s. */
 	void (*rename)(void *sink, int32_t from, int32_t to);

@@ -13,15 +13,20 @@
 
 #include "analysis/model/state.h"
 
-struct sonde_model_thread *sonde_model_thread(struct sonde_model *kernel,
-					      int32_t tid)
+/* Any thread, not yet or no longer known to be where it lately was. */
+static struct sonde_model_thread *put_model_thread(struct sonde_model *kernel,
+						   int32_t tid)
 {
 	struct sonde_key key = sonde_key_of_tid(tid);
 	size_t before = kernel->threads.nr_entries;
 	struct sonde_model_thread *thread =
 		sonde_model_put(kernel, &kernel->threads, &key);
 
-	if (thread && kernel->threads.nr_entries != before) {
+	if (!thread)
+		return NULL;
+	kernel->places[(uint32_t)tid % SONDE_MODEL_PLACES] =
+		sonde_hash_place(&kernel->threads, thread);
+	if (kernel->threads.nr_entries != before) {
 		thread->cpu = -1;
 		thread->waker = -1;
 		thread->fd = -1;
@@ -31,12 +36,29 @@ struct sonde_model_thread *sonde_model_thread(struct sonde_model *kernel,
 	return thread;
 }
 
-static const struct sonde_model_thread *
-find_thread(const struct sonde_model *kernel, int32_t tid)
+static void *find_thread_lately(const struct sonde_model *kernel, int32_t tid)
 {
+	return sonde_hash_at(&kernel->threads,
+			     kernel->places[(uint32_t)tid % SONDE_MODEL_PLACES],
+			     (uint64_t)(int64_t)tid);
+}
+
+struct sonde_model_thread *sonde_model_thread(struct sonde_model *kernel,
+					      int32_t tid)
+{
+	struct sonde_model_thread *thread = find_thread_lately(kernel, tid);
+
+	return thread ? thread : put_model_thread(kernel, tid);
+}
+
+const struct sonde_model_thread *
+sonde_model_thread_find(const struct sonde_model *kernel, int32_t tid)
+{
+	const struct sonde_model_thread *thread =
+		find_thread_lately(kernel, tid);
 	struct sonde_key key = sonde_key_of_tid(tid);
 
-	return sonde_hash_get(&kernel->threads, &key);
+	return thread ? thread : sonde_hash_get(&kernel->threads, &key);
 }
 
 static const char *put_model_text(struct sonde_model *kernel, const char *text,
@@ -49,6 +71,25 @@ static const char *put_model_text(struct sonde_model *kernel, const char *text,
 	return entry ? entry->key.text : NULL;
 }
 
+/* A short text's bytes, some of them twice: of one length, others for each text. */
+static void load_short_text(const char *text, size_t length, uint64_t words[2])
+{
+	uint32_t low;
+	uint32_t high;
+
+	if (length >= 8) {
+		memcpy(&words[0], text, 8);
+		memcpy(&words[1], text + length - 8, 8);
+	} else if (length >= 4) {
+		memcpy(&low, text, 4);
+		memcpy(&high, text + length - 4, 4);
+		words[0] = low;
+		words[1] = high;
+	} else {
+		memcpy(words, text, length);
+	}
+}
+
 const char *sonde_model_text(struct sonde_model *kernel, const char *text,
 			     size_t length)
 {
@@ -59,7 +100,7 @@ const char *sonde_model_text(struct sonde_model *kernel, const char *text,
 		return NULL;
 	if (length > sizeof(words))
 		return put_model_text(kernel, text, length);
-	memcpy(words, text, length);
+	load_short_text(text, length, words);
 	lately = &kernel->lately[(words[0] ^ words[1] * 7) *
 					 UINT64_C(0x9e3779b97f4a7c15) >>
 				 58];
@@ -90,7 +131,8 @@ void sonde_model_thread_set_name(struct sonde_model *kernel,
 {
 	char name[sizeof(thread->name)];
 
-	if (!text)
+	if (!text || (length < sizeof(name) && !thread->name[length] &&
+		      !memcmp(text, thread->name, length)))
 		return;
 	model_set_text(name, sizeof(name), text, length);
 	if (!strcmp(name, thread->name))
@@ -128,7 +170,8 @@ static const char *find_name(const struct sonde_model *kernel, uint64_t number,
 const char *sonde_model_thread_name(const struct sonde_model *kernel,
 				    int32_t tid)
 {
-	const struct sonde_model_thread *thread = find_thread(kernel, tid);
+	const struct sonde_model_thread *thread =
+		sonde_model_thread_find(kernel, tid);
 
 	if (tid == 0)
 		return "idle";
@@ -137,14 +180,16 @@ const char *sonde_model_thread_name(const struct sonde_model *kernel,
 
 int32_t sonde_model_thread_pid(const struct sonde_model *kernel, int32_t tid)
 {
-	const struct sonde_model_thread *thread = find_thread(kernel, tid);
+	const struct sonde_model_thread *thread =
+		sonde_model_thread_find(kernel, tid);
 
 	return thread && thread->has_pid ? thread->pid : tid;
 }
 
 int32_t sonde_model_known_pid(const struct sonde_model *kernel, int32_t tid)
 {
-	const struct sonde_model_thread *thread = find_thread(kernel, tid);
+	const struct sonde_model_thread *thread =
+		sonde_model_thread_find(kernel, tid);
 
 	if (tid == 0)
 		return 0;
@@ -153,7 +198,8 @@ int32_t sonde_model_known_pid(const struct sonde_model *kernel, int32_t tid)
 
 int32_t sonde_model_thread_ppid(const struct sonde_model *kernel, int32_t tid)
 {
-	const struct sonde_model_thread *thread = find_thread(kernel, tid);
+	const struct sonde_model_thread *thread =
+		sonde_model_thread_find(kernel, tid);
 
 	return thread ? thread->ppid : -1;
 }

@@ -43,31 +43,33 @@ static int part_begin(void *memory, const void *config_memory, bool first)
 static void learn_process(struct sonde_model *part,
 			  const struct sonde_event *event)
 {
-	struct sonde_step step = {
-		.kind = SONDE_STEP_MEMBER,
-		.time_ns = event->time_ns,
-		.tid = sonde_event_own_tid(event),
-		.has = 1u << TASK_TID | 1u << TASK_PID,
-	};
-	int32_t pid = sonde_event_own_pid(event);
+	int32_t tid = sonde_event_own_tid(event);
+	int32_t pid = tid > 0 ? sonde_event_own_pid(event) : -1;
 	struct sonde_model_thread *thread;
 
-	if (step.tid <= 0 || pid <= 0)
+	if (pid <= 0)
 		return;
-	thread = sonde_model_thread(part, step.tid);
+	thread = sonde_model_thread(part, tid);
 	if (!thread || thread->has_pid)
 		return;
 	thread->has_pid = true;
-	step.numbers[TASK_TID] = step.tid;
-	step.numbers[TASK_PID] = pid;
-	sonde_model_journal(part, &step);
+	sonde_model_journal(part,
+			    &(struct sonde_step){
+				    .kind = SONDE_STEP_MEMBER,
+				    .time_ns = event->time_ns,
+				    .tid = tid,
+				    .has = 1u << TASK_TID | 1u << TASK_PID,
+				    .numbers[TASK_TID] = tid,
+				    .numbers[TASK_PID] = pid,
+			    });
 }
 
 static int part_event(void *memory, const struct sonde_event *event)
 {
 	struct sonde_model *part = ((struct part *)memory)->kernel;
 	struct sonde_model_thread *thread;
-	struct sonde_step step;
+	struct sonde_step *step;
+	struct sonde_step none;
 
 	part->is_part = true;
 	if (part->ops->seen)
@@ -77,15 +79,20 @@ static int part_event(void *memory, const struct sonde_event *event)
 	if (event->time_ns > part->last_ns)
 		part->last_ns = event->time_ns;
 	learn_process(part, event);
-	if (!sonde_step_read(part->tables, event, &step))
+	step = sonde_model_journal_room(part);
+	if (!sonde_step_read(part->tables, event, step ? step : &none))
 		return 0;
-	if (step.kind == SONDE_STEP_FORK) {
+	if (!step) {
+		part->left_out++;
+		return 0;
+	}
+	if (step->kind == SONDE_STEP_FORK) {
 		thread = sonde_model_thread(
-			part, sonde_step_tid(step.numbers[FORK_CHILD]));
+			part, sonde_step_tid(step->numbers[FORK_CHILD]));
 		if (thread)
 			thread->has_pid = false;
 	}
-	sonde_model_journal(part, &step);
+	sonde_model_journal_end(part);
 	return 0;
 }
 

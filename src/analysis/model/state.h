@@ -120,10 +120,13 @@ struct sonde_model_text {
  * have a thread's name, and few differ. */
 #define SONDE_MODEL_LATELY 64u
 struct sonde_model_lately {
-	uint64_t words[2]; /* zeros behind the text's end */
+	uint64_t words[2]; /* its bytes, as names.c has them */
 	const char *text;  /* of the state's texts; NULL: none */
 	uint32_t length;
 };
+
+/* Where threads lately were in their table, by a few bits of their numbers. */
+#define SONDE_MODEL_PLACES 256u
 
 struct sonde_model_rename {
 	struct sonde_key key; /* a stand-in that is nobody any more */
@@ -166,6 +169,7 @@ struct sonde_model_cpu {
 	int32_t thread;
 	int64_t since_ns;
 	uint32_t era, first_era;
+	int64_t era_end_ns;
 	int64_t first_ns; /* of its first step */
 	struct sonde_model_unseen unseen;
 	uint64_t own_ns; /* the recorder ran */
@@ -183,6 +187,7 @@ struct sonde_model {
 	struct sonde_hash requests, files, owners; /* the whole's */
 	struct sonde_hash locks;                   /* likewise */
 	struct sonde_model_lately lately[SONDE_MODEL_LATELY];
+	uint32_t places[SONDE_MODEL_PLACES];
 	struct sonde_model_mapping *mappings; /* likewise */
 	size_t nr_mappings, mappings_capacity;
 	uint64_t next_mapping;      /* its order */
@@ -198,6 +203,15 @@ void *sonde_model_put(struct sonde_model *kernel, struct sonde_hash *hash,
 		      const struct sonde_key *key);
 struct sonde_model_thread *sonde_model_thread(struct sonde_model *kernel,
 					      int32_t tid);
+/* NULL: nothing has named it. */
+const struct sonde_model_thread *
+sonde_model_thread_find(const struct sonde_model *kernel, int32_t tid);
+/* Whether anybody looks at intervals of that kind. */
+static inline bool sonde_model_wants(const struct sonde_model *kernel,
+				     enum sonde_interval_kind kind)
+{
+	return !kernel->ops->kinds || (kernel->ops->kinds >> kind & 1);
+}
 /* The CPU as it is at that time: brought into the era. */
 struct sonde_model_cpu *sonde_model_cpu(struct sonde_model *kernel, int32_t cpu,
 					int64_t time_ns);
@@ -290,6 +304,10 @@ void sonde_model_block_step(struct sonde_model *whole,
 
 void sonde_model_journal(struct sonde_model *part,
 			 const struct sonde_step *step);
+/* Where a part's next step goes, which is in the journal once it was written and
+ * ended; NULL: there is no room. */
+struct sonde_step *sonde_model_journal_room(struct sonde_model *part);
+void sonde_model_journal_end(struct sonde_model *part);
 
 /* ---- names.c ---- */
 

@@ -262,9 +262,10 @@ static const uint8_t step_wants[SONDE_NR_STEPS] = {
 
 /* ---- event classes -> step classes ---- */
 
-/* The first of "a|b" that the event class has. */
+/* The first of "a|b" that the event class has becomes the step's next field, of
+ * that number. */
 static int bind_field(const struct sonde_event_class *cls, const char *names,
-		      struct sonde_field *ret_field)
+		      size_t to, struct sonde_step_class *step)
 {
 	char name[64];
 
@@ -276,8 +277,10 @@ static int bind_field(const struct sonde_event_class *cls, const char *names,
 		memcpy(name, names, length);
 		name[length] = 0;
 		if (!sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD, name,
-					     ret_field))
+					     &step->fields[step->nr_fields])) {
+			step->to[step->nr_fields++] = (uint8_t)to;
 			return 0;
+		}
 		names += length + (names[length] == '|');
 	}
 	return -ENOENT;
@@ -290,13 +293,13 @@ static bool bind_spec(const struct sonde_event_class *cls,
 	for (size_t i = 0; i < SONDE_STEP_NUMBERS && spec->numbers[i]; i++) {
 		bool optional = spec->numbers[i][0] == '?';
 
-		if (bind_field(cls, spec->numbers[i] + optional,
-			       &step->numbers[i]) &&
+		if (bind_field(cls, spec->numbers[i] + optional, i, step) &&
 		    !optional)
 			return false;
 	}
 	for (size_t i = 0; i < SONDE_STEP_TEXTS && spec->texts[i]; i++)
-		(void)bind_field(cls, spec->texts[i], &step->texts[i]);
+		(void)bind_field(cls, spec->texts[i], SONDE_STEP_NUMBERS + i,
+				 step);
 	return true;
 }
 
@@ -569,32 +572,54 @@ const char *sonde_model_call_name(const struct sonde_model_tables *tables,
 
 /* ---- events -> steps ---- */
 
+static bool is_step_number(const struct sonde_value *value)
+{
+	return value->kind == SONDE_KIND_UINT ||
+	       value->kind == SONDE_KIND_INT || value->kind == SONDE_KIND_BOOL;
+}
+
 static bool read_number(const struct sonde_event *event,
 			const struct sonde_field *field, int64_t *ret_number)
 {
 	struct sonde_value value;
 
-	if (!field->owner || sonde_event_value(event, field, &value))
-		return false;
-	if (value.kind != SONDE_KIND_UINT && value.kind != SONDE_KIND_INT &&
-	    value.kind != SONDE_KIND_BOOL)
+	if (!field->owner || sonde_event_value(event, field, &value) ||
+	    !is_step_number(&value))
 		return false;
 	*ret_number = value.i;
 	return true;
 }
 
-static void read_text(const struct sonde_event *event,
-		      const struct sonde_field *field, struct sonde_step *step,
-		      size_t i)
+static void take_step_text(const struct sonde_value *value,
+			   struct sonde_step *step, size_t i)
 {
-	struct sonde_value value;
-
-	if (!field->owner || sonde_event_value(event, field, &value) ||
-	    value.kind != SONDE_KIND_STRING)
+	if (value->kind != SONDE_KIND_STRING)
 		return;
-	step->texts[i] = value.text;
+	step->texts[i] = value->text;
 	step->lengths[i] = (uint32_t)strnlen(
-		value.text, value.length < 4096 ? value.length : 4096);
+		value->text, value->length < 4096 ? value->length : 4096);
+}
+
+static void read_step_fields(const struct sonde_event *event,
+			     const struct sonde_step_class *cls,
+			     struct sonde_step *step)
+{
+	struct sonde_value values[SONDE_STEP_FIELDS];
+
+	(void)sonde_event_values(event, cls->fields, cls->nr_fields, values);
+	for (uint32_t i = 0; i < cls->nr_fields; i++) {
+		const struct sonde_value *value = &values[i];
+		uint32_t to = cls->to[i];
+
+		if (!value->cls)
+			continue;
+		if (to >= SONDE_STEP_NUMBERS) {
+			take_step_text(value, step, to - SONDE_STEP_NUMBERS);
+		} else if (is_step_number(value)) {
+			step->numbers[to] = value->i;
+			step->has |= (uint8_t)(1u << to);
+		}
+	}
 }
 
 static int32_t read_cpu(const struct sonde_event *event,
@@ -647,11 +672,7 @@ bool sonde_step_read(const struct sonde_model_tables *tables,
 	else if (cls->is_program)
 		tid = sonde_event_own_tid(event);
 	ret_step->tid = tid >= 0 && tid <= INT32_MAX ? (int32_t)tid : -1;
-	for (uint32_t i = 0; i < SONDE_STEP_NUMBERS; i++)
-		if (read_number(event, &cls->numbers[i], &ret_step->numbers[i]))
-			ret_step->has |= (uint8_t)(1u << i);
-	for (size_t i = 0; i < SONDE_STEP_TEXTS; i++)
-		read_text(event, &cls->texts[i], ret_step, i);
+	read_step_fields(event, cls, ret_step);
 	if (cls->is_program)
 		ret_step->own_pid = sonde_event_own_pid(event);
 	if (cls->stack.owner)

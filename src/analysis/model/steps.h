@@ -149,6 +149,7 @@ bool sonde_file_role_changes(uint8_t role);
 
 #define SONDE_STEP_NUMBERS 5
 #define SONDE_STEP_TEXTS   2
+#define SONDE_STEP_FIELDS  (SONDE_STEP_NUMBERS + SONDE_STEP_TEXTS)
 
 struct sonde_step {
 	uint8_t kind;
@@ -188,8 +189,10 @@ struct sonde_step_class {
 	uint8_t has_tid, has_cpu;
 	bool is_program; /* it, not the CPU's thread, says whose it is */
 	uint32_t call;
-	struct sonde_field numbers[SONDE_STEP_NUMBERS];
-	struct sonde_field texts[SONDE_STEP_TEXTS]; /* .owner NULL: none */
+	/* Those that the class has, and which number or text each is: texts come
+	 * behind numbers. */
+	uint8_t nr_fields, to[SONDE_STEP_FIELDS];
+	struct sonde_field fields[SONDE_STEP_FIELDS];
 	struct sonde_field tid, cpu; /* the context's; the payload's */
 	struct sonde_field stack;    /* of these; .owner NULL: none, */
 	struct sonde_field pid;      /* or whose it is */

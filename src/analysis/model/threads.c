@@ -118,8 +118,16 @@ static void on_run_out(struct sonde_model *kernel,
 void sonde_model_on_switch(struct sonde_model *kernel,
 			   const struct sonde_step *step)
 {
-	struct sonde_step one = *step;
+	struct sonde_step one;
 
+	/* Only a part's journal has one half without the other. */
+	if (!kernel->is_part) {
+		sonde_model_on_run_end(kernel, step);
+		on_run_out(kernel, step);
+		sonde_model_on_run_begin(kernel, step);
+		return;
+	}
+	one = *step;
 	one.kind = SONDE_STEP_RUN_END;
 	sonde_model_on_run_end(kernel, &one);
 	on_run_out(kernel, step);

@@ -421,7 +421,7 @@ static inline bool lane_passes(const struct sonde_lane *lane,
 	    (state->key_ns < span->key_from || state->key_ns > span->key_to ||
 	     event->time_ns < span->from_ns || event->time_ns > span->to_ns))
 		return false;
-	if (begins_before(lane, event))
+	if (lane->stream->from_byte && begins_before(lane, event))
 		return false;
 	return !span->filter || sonde_filter_passes(span->filter, event);
 }

@@ -440,6 +440,10 @@ int sonde_view_build_run(struct sonde_view_build *build,
 			 struct sonde_view_cells *cells)
 {
 	static const struct sonde_model_sink_ops ops = {
+		.kinds = 1u << SONDE_INTERVAL_RUN | 1u << SONDE_INTERVAL_READY |
+			 1u << SONDE_INTERVAL_BLOCKED |
+			 1u << SONDE_INTERVAL_IRQ |
+			 1u << SONDE_INTERVAL_SOFTIRQ,
 		.interval = build_interval,
 		.rename = build_rename,
 		.seen = build_seen,

@@ -71,6 +71,38 @@ static void holds_what_was_put_and_not_removed(void **unused)
 	sonde_hash_fini(&hash);
 }
 
+/* Wherever entries have moved to meanwhile: what is at a place is the number's
+ * entry or not said to be. */
+static void a_place_has_the_numbers_entry_or_none(void **unused)
+{
+	uint64_t model[RANGE] = { 0 };
+	struct sonde_hash hash;
+	size_t found = 0;
+
+	(void)unused;
+	sonde_hash_init(&hash, sizeof(struct entry), SIZE_MAX);
+	assert_null(sonde_hash_at(&hash, 0, 0));
+	for (int step = 0; step < 5000; step++) {
+		uint64_t number = next_random(&state) % (RANGE / 3) << 20;
+		struct sonde_key key = sonde_key_make(SONDE_KEY_INT, number, 0);
+		void *entry;
+
+		one_step(&hash, model);
+		entry = sonde_hash_get(&hash, &key);
+		for (uint32_t place = 0; place < RANGE * 2; place++) {
+			void *at = sonde_hash_at(&hash, place, number);
+
+			assert_true(!at || at == entry);
+			found += at != NULL;
+		}
+		assert_true(!entry ||
+			    sonde_hash_at(&hash, sonde_hash_place(&hash, entry),
+					  number) == entry);
+	}
+	assert_true(found > 0);
+	sonde_hash_fini(&hash);
+}
+
 static void numbers_of_any_kind_are_equal_texts_are_not(void **unused)
 {
 	struct sonde_key number = sonde_key_make(SONDE_KEY_UINT, UINT64_MAX, 0);
@@ -165,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(holds_what_was_put_and_not_removed),
+		cmocka_unit_test(a_place_has_the_numbers_entry_or_none),
 		cmocka_unit_test(numbers_of_any_kind_are_equal_texts_are_not),
 		cmocka_unit_test(the_same_bytes_of_two_owners_are_two_keys),
 		cmocka_unit_test(refuses_more_than_its_limit),
