@@ -1792,7 +1792,7 @@ def what_cannot_be_is_said():
 # Nothing of a test is found by another, or by the user.
 os.environ["XDG_CACHE_HOME"] = os.environ["XDG_CONFIG_HOME"] = "/proc/nothing"
 install()
-def told(server, says):
+def once(server, says):
     """Asks about the trace until the answer is as it says."""
     while True:
         about = server.ask("trace")
@@ -1807,13 +1807,13 @@ def a_trace_that_vanishes_is_told_and_shown_until_it_is_back():
         before = server.ready()
         check_equal((before["trouble"], before["number"]), (None, 0), "first")
         trace.rename(f"{trace}.away")
-        gone = told(server, lambda about: about["trouble"])
+        gone = once(server, lambda about: about["trouble"])
         check(f"{trace}: No such file or directory" in gone["trouble"],
               gone["trouble"])
         check_equal(len(server.ask("events", n=20)["events"]), 20,
                     "what was read is still shown")
         pathlib.Path(f"{trace}.away").rename(trace)
-        check_equal(told(server, lambda about: not about["trouble"]),
+        check_equal(once(server, lambda about: not about["trouble"]),
                     before, "when it is back")
 
 
@@ -1824,7 +1824,7 @@ def what_takes_a_traces_place_is_shown():
         nr = server.ready()["events"]
         shutil.rmtree(trace)
         shutil.copytree(Program(1, 10).write(), trace)
-        told(server, lambda about: about["number"])
+        once(server, lambda about: about["number"])
         about = server.ready()
         names = {event["name"] for event in server.ask("events")["events"]}
         check(about["events"] != nr and not about["trouble"], about)
@@ -1848,10 +1848,10 @@ def a_file_that_shrinks_does_not_end_the_server():
         except urllib.error.HTTPError as error:
             check("became shorter" in json.loads(error.read())["error"],
                   error.code)
-        told(server, lambda about: about["number"])
+        once(server, lambda about: about["number"])
         check(server.ready()["events"] < nr, "what is left")
         stream.write_bytes(whole)
-        told(server, lambda about: about["index"]["ready"] and
+        once(server, lambda about: about["index"]["ready"] and
              about["events"] == nr)
 
 
