@@ -380,6 +380,36 @@ static void a_condition_that_cannot_be_read_is_false_and_counted(void)
 	REQUIRE(counts.filtered == 0 && counts.lost == 0);
 }
 
+/* Without a condition, and without anything that is collected. */
+static void hits_alone_are_recorded_by_all_that_are_there(void)
+{
+	struct wish alone = { .address = function };
+	struct wish wish = { .address = function };
+	union made condition;
+	uint64_t first, second;
+	struct client client;
+	int fds[2];
+
+	PROGRAM(&condition, OP(REGISTER, .number = WORD_DI), OP(END_NUMBER, 0));
+	wish.condition = &condition;
+	open_client(&client);
+	fds[0] = add(&client, &alone);
+	call_function(0, 0, 3);
+	fds[1] = add(&client, &wish);
+	if (fds[0] < 0 || fds[1] < 0)
+		die("EVENT");
+	call_function(0, 0, 2);
+	call_function(1, 0, 5);
+	second = counts_of(fds[1]).recorded;
+	(void)close(fds[1]); /* nothing was written */
+	call_function(0, 0, 4);
+	first = counts_of(fds[0]).recorded;
+	(void)close(fds[0]); /* likewise */
+	client_close(&client);
+	REQUIRE(second == 5);
+	REQUIRE(first == 14);
+}
+
 /* All that happened is recorded or lost. */
 static void hits_without_room_are_lost_and_counted(void)
 {
@@ -694,6 +724,7 @@ static const struct test tests[] = {
 	TEST(memory_and_texts_are_what_is_there),
 	TEST(what_cannot_be_read_is_zeros_and_said),
 	TEST(a_condition_that_cannot_be_read_is_false_and_counted),
+	TEST(hits_alone_are_recorded_by_all_that_are_there),
 	TEST(hits_without_room_are_lost_and_counted),
 	TEST(programs_give_what_the_evaluator_gives),
 	TEST(so_they_do_where_no_code_is_made),
