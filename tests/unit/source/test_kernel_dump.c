@@ -874,7 +874,8 @@ static void take_bytes(struct taken *taken, uint64_t from)
 	taken->bytes[taken->size] = 0;
 }
 
-/* Times are less than 2^32 ns apart, so there are only short headers. */
+/* From one event to the next it is less than 2^32 ns, so there are only short
+ * headers; a dump may take longer. */
 static void parse_events(struct taken *taken, uint64_t from)
 {
 	size_t at = 0;
@@ -896,7 +897,8 @@ static void parse_events(struct taken *taken, uint64_t from)
 		assert_in_range(id, 1,
 				taken->source->ops->nr_events(taken->source));
 		event->desc = taken->source->ops->event(taken->source, id - 1u);
-		event->ts = from + (uint32_t)(low - (uint32_t)from);
+		from += (uint32_t)(low - (uint32_t)from);
+		event->ts = from;
 		event->payload = taken->bytes + at + 10;
 		at += 10 + payload_size(event->desc, event->payload);
 	}
