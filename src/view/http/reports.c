@@ -206,7 +206,7 @@ int sonde_view_answer_table(struct sonde_view *view,
 	const char *by = sonde_view_request_text(request, "by");
 	struct sonde_json json = sonde_view_json(to);
 	struct sonde_section section;
-	struct sonde_report *report;
+	struct sonde_report *report = NULL;
 	size_t table = 0;
 	size_t i = 0;
 	bool found;
