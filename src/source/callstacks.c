@@ -236,7 +236,7 @@ int sonde_callstacks_places_add(struct sonde_callstacks_places *places,
 void sonde_callstacks_places_fini(struct sonde_callstacks_places *places)
 {
 	free(places->at);
-	*places = (struct sonde_callstacks_places){ NULL };
+	*places = (struct sonde_callstacks_places){ 0 };
 }
 
 /* ---- telling ---- */
