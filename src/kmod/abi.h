@@ -67,6 +67,7 @@ enum sonde_kmod_clock {
 #define SONDE_KMOD_HAS_SYNTHETIC 4ull /* CPU clock: made from a narrow one */
 #define SONDE_KMOD_HAS_NATIVE \
 	8ull /* filters become machine code, if they can */
+#define SONDE_KMOD_HAS_STACKS 16ull
 
 struct sonde_kmod_info {
 	__u32 size;
@@ -216,6 +217,8 @@ enum sonde_kmod_type {
 /* Of a probe at an address: what follows its items. */
 #define SONDE_KMOD_ADDRESSES 32u
 #define SONDE_KMOD_UNREAD    64u
+/* With each record its call stack: of a tracepoint or a system call. */
+#define SONDE_KMOD_STACK 128u
 /* So such a name begins; then PROVIDER__EVENT. */
 #define SONDE_KMOD_DESCRIBED_NAME "sonde1_"
 
@@ -238,6 +241,20 @@ struct sonde_kmod_event {
 	__u32 nr_items;
 	__u32 reserved;
 };
+
+/*
+ * Before the payload of a record of an event with SONDE_KMOD_STACK, unaligned; and
+ * before that payload, behind it, the frames: the kernel's, the innermost first, with
+ * those of the tracer itself, none of a system call; then one of the program, the
+ * address of its next instruction.
+ */
+struct sonde_kmod_stack {
+	__u32 pid;
+	__u16 bytes;     /* of the payload */
+	__u8 nr_kernel;  /* SONDE_KMOD_STACK_FRAMES at most */
+	__u8 nr_program; /* 1; or 0, of a thread of the kernel's */
+};
+#define SONDE_KMOD_STACK_FRAMES 40u
 
 /* As struct sonde_condition_text (source/condition.h). */
 struct sonde_kmod_text {

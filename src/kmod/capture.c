@@ -458,8 +458,11 @@ static notrace void copy_staged(const struct sonde_event *event,
 	struct sonde_writing writing;
 	unsigned char *to = sonde_event_reserve(event, bytes, &writing);
 
-	if (!to)
+	if (!to) {
+		if (event->stacked)
+			sonde_event_record_stacked(event, staged, bytes);
 		return;
+	}
 	memcpy(to, staged, bytes);
 	sonde_event_commit(event, &writing);
 }

@@ -104,7 +104,7 @@ struct sonde_writing {
 };
 
 /* Where `bytes` of payload go, until sonde_event_commit(); NULL: lost, and
- * counted. */
+ * counted; or the event has call stacks (stack.c), and is yet to be recorded. */
 static __always_inline unsigned char *
 sonde_event_reserve(const struct sonde_event *event, u32 bytes,
 		    struct sonde_writing *ret_writing)

@@ -66,6 +66,8 @@ static __always_inline void write_call(const struct sonde_event *event,
 
 		/* No ring has room for that: it counts the loss. */
 		(void)sonde_event_reserve(event, U32_MAX, &writing);
+		if (event->stacked)
+			sonde_event_record_stacked(event, scratch, U32_MAX);
 	}
 	sonde_leave();
 }

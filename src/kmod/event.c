@@ -32,7 +32,7 @@
 #define KNOWN_FLAGS                                                       \
 	(SONDE_KMOD_COMPAT | SONDE_KMOD_WANT_FD | SONDE_KMOD_DISABLED |   \
 	 SONDE_KMOD_TYPED | SONDE_KMOD_DESCRIBED | SONDE_KMOD_ADDRESSES | \
-	 SONDE_KMOD_UNREAD)
+	 SONDE_KMOD_UNREAD | SONDE_KMOD_STACK)
 
 /* ---- checking ---- */
 
@@ -90,6 +90,16 @@ static int described_check(const struct sonde_kmod_event *from)
 	    from->flags & SONDE_KMOD_TYPED || (from->nr_caps && !from->filter))
 		return -EINVAL;
 	return sonde_tracepoint_is_described(from->name) ? 0 : -EINVAL;
+}
+
+/* What is on the stack is the event's where that is a call of a function. */
+static int stack_check(const struct sonde_kmod_event *from)
+{
+	if (!(from->flags & SONDE_KMOD_STACK))
+		return 0;
+	if (!SONDE_HAS_STACKS)
+		return -EOPNOTSUPP;
+	return from->type <= SONDE_KMOD_SYSCALL_EXIT ? 0 : -EINVAL;
 }
 
 /* ---- making ---- */
@@ -173,6 +183,7 @@ static int event_furnish(struct sonde_event *event,
 		event->is_fixed =
 			SONDE_FIXED_LOADS; /* which no list of caps is */
 	}
+	sonde_event_stack(event, from);
 	event->counts_rejected = event->count && !from->address;
 	if (!rc && from->type == SONDE_KMOD_KPROBE)
 		event_run_early(event);
@@ -395,6 +406,8 @@ int sonde_channel_add_event(struct sonde_channel *channel, unsigned long arg)
 		rc = described_check(&from);
 	if (!rc)
 		rc = address_check(&from);
+	if (!rc)
+		rc = stack_check(&from);
 	if (rc)
 		return rc;
 	if (from.flags & SONDE_KMOD_TYPED && !sonde_typed_find(from.name))

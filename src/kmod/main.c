@@ -79,6 +79,8 @@ static u64 features(void)
 		has |= SONDE_KMOD_HAS_SYNTHETIC;
 	if (sonde_native_works())
 		has |= SONDE_KMOD_HAS_NATIVE;
+	if (SONDE_HAS_STACKS)
+		has |= SONDE_KMOD_HAS_STACKS;
 	return has;
 }
 

@@ -18,8 +18,8 @@ static noinline notrace bool fill_deep(const struct sonde_event *event,
 	return true;
 }
 
-/* There is nothing that isn't in the row. */
-static __always_inline void write_row(const struct sonde_event *event,
+/* There is nothing that isn't in the row. False: it has call stacks. */
+static __always_inline bool write_row(const struct sonde_event *event,
 				      const u64 *words)
 {
 	struct sonde_writing writing;
@@ -27,7 +27,7 @@ static __always_inline void write_row(const struct sonde_event *event,
 		sonde_event_reserve(event, event->fixed_bytes, &writing);
 
 	if (unlikely(!to))
-		return;
+		return !event->stacked;
 	for (u32 i = 0; i < event->nr_caps; i++) {
 		u32 bytes = event->caps[i].bytes;
 
@@ -35,15 +35,15 @@ static __always_inline void write_row(const struct sonde_event *event,
 		to += bytes;
 	}
 	sonde_event_commit(event, &writing);
+	return true;
 }
 
 SONDE_PROBE void sonde_event_record_row(const struct sonde_event *event,
 					const struct sonde_site *site,
 					const u64 *words)
 {
-	if (sonde_filter_early(event->filter)->row.nr == event->nr_caps)
-		write_row(event, words);
-	else
+	if (sonde_filter_early(event->filter)->row.nr != event->nr_caps ||
+	    !write_row(event, words))
 		sonde_event_capture_rest(event, site, words);
 }
 

@@ -149,6 +149,9 @@ struct sonde_event_count {
 	u64 faults;
 };
 
+/* Whether the kernel walks stacks for modules. */
+#define SONDE_HAS_STACKS IS_ENABLED(CONFIG_STACKTRACE)
+
 struct sonde_event {
 	/* what probes read first */
 	struct list_head in_point; /* RCU */
@@ -157,10 +160,11 @@ struct sonde_event {
 	u32 id;
 	u32 enabled;
 	u32 fixed_bytes; /* of the payload if is_fixed */
-	u8 is_fixed;     /* no texts, no buffers */
+	u8 is_fixed;     /* no texts, no buffers, no call stacks */
 	u8 nr_caps;
-	u8 is_plain;               /* nothing but arguments, and no filter */
+	u8 is_plain; /* nothing but arguments, no filter, no call stacks */
 	u8 counts_rejected;        /* by a kprobe\'s condition */
+	u8 stack_frames;           /* at most, of the kernel's half */
 	struct sonde_items *items; /* of a probe at an address; else NULL */
 	const struct sonde_filter *filter;        /* NULL: none */
 	struct sonde_event_count __percpu *count; /* only with WANT_FD */
@@ -169,6 +173,8 @@ struct sonde_event {
 	 * holds, if there is none; else NULL. */
 	sonde_native_run run;
 	const struct bpf_insn *code;
+	/* With call stacks: the rings, where `rings` have no room for anything. */
+	struct sonde_local_ring __percpu *stacked;
 	/* what they don't */
 	struct sonde_point *point;
 	struct sonde_channel *channel; /* a reference with WANT_FD */
@@ -278,6 +284,16 @@ void sonde_event_settle(struct sonde_event *event);
 u64 sonde_kretprobe_bytes(u32 number);
 int sonde_points_init(void);
 void sonde_points_exit(void);
+
+/* ---- stack.c ---- */
+
+/* Of an event with its rings: from now on it has call stacks, if it is to. */
+void sonde_event_stack(struct sonde_event *event,
+		       const struct sonde_kmod_event *from);
+/* Of one that has: by its payload, if that is at most SONDE_KMOD_RECORD_MAX bytes; or
+ * it is lost, and counted. Preemption off. */
+void sonde_event_record_stacked(const struct sonde_event *event,
+				const unsigned char *payload, u32 bytes);
 
 /* ---- capture.c ---- */
 

@@ -76,7 +76,8 @@ static __always_inline void stage(const struct sonde_event *event,
 	sonde_leave();
 }
 
-static __always_inline void write(const struct sonde_event *event,
+/* False: it has call stacks, and must be staged. */
+static __always_inline bool write(const struct sonde_event *event,
 				  const struct args *args,
 				  const struct shape *shape)
 {
@@ -84,9 +85,10 @@ static __always_inline void write(const struct sonde_event *event,
 	unsigned char *to = sonde_event_reserve(event, shape->bytes, &writing);
 
 	if (unlikely(!to))
-		return;
+		return !event->stacked;
 	shape->fill(to, args);
 	sonde_event_commit(event, &writing);
+	return true;
 }
 
 /* For captures' eyes only, so that the arguments may stay in registers. */
@@ -112,14 +114,16 @@ static __always_inline void each_event(const struct sonde_point *point,
 			continue;
 		if (shape.follow)
 			shape.follow(event, &args);
-		if (likely(!event->filter))
-			write(event, &args, &shape);
-		else if (rejects(event, &args))
+		if (likely(!event->filter)) {
+			if (write(event, &args, &shape))
+				continue;
+		} else if (rejects(event, &args)) {
 			continue;
-		else if (sonde_event_must_judge(event))
-			stage(event, &args, &shape);
-		else
-			write(event, &args, &shape);
+		} else if (!sonde_event_must_judge(event) &&
+			   write(event, &args, &shape)) {
+			continue;
+		}
+		stage(event, &args, &shape);
 	}
 	sonde_probe_end();
 }

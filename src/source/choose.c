@@ -323,7 +323,8 @@ static int fail_stacks(const struct sonde_source_config *config,
 	(void)snprintf(reason.text, sizeof(reason.text), "%s", why);
 	return sonde_source_fail(error, rc,
 				 "--stack: kernel events have call stacks if "
-				 "they come from BPF or tracefs: %.700s%s",
+				 "they come from BPF, tracefs or our module: "
+				 "%.700s%s",
 				 reason.text,
 				 can_without_stacks(config, choice) ?
 					 "; without --stack they can be "
@@ -379,6 +380,23 @@ static int open_stacks_by_tracefs(const struct sonde_source_config *config,
 	return rc;
 }
 
+/* By our module, if it was asked for: of the program it has one frame. */
+static int open_stacks_by_module(const struct sonde_source_config *config,
+				 struct sonde_sources *set,
+				 struct sonde_source_error *error)
+{
+	bool has_kprobes = config->nr_probes;
+
+	for (uint32_t i = 0; i < config->rules->nr; i++)
+		has_kprobes |=
+			config->rules->rules[i].kind == SONDE_RULE_KPROBE;
+	if (has_kprobes)
+		return sonde_source_fail(error, -EOPNOTSUPP,
+					 "our module has none of probes; take "
+					 "--kernel-source bpf");
+	return open_one(&sonde_source_modules, config, false, set, error);
+}
+
 /* What has them, the best of it first. */
 static int open_stacks(const struct sonde_source_config *config,
 		       enum sonde_source_choice choice,
@@ -391,6 +409,8 @@ static int open_stacks(const struct sonde_source_config *config,
 
 	if (choice == SONDE_SOURCE_TRACEFS)
 		return open_stacks_by_tracefs(config, "", set, error);
+	if (choice == SONDE_SOURCE_MODULES)
+		return open_stacks_by_module(config, set, error);
 	rc = open_one(&sonde_source_bpf, config, false, set, error);
 	if (!is_lack(rc) || choice == SONDE_SOURCE_BPF)
 		return rc;
@@ -411,9 +431,6 @@ static int open_with_stacks(const struct sonde_source_config *config,
 	const struct sonde_source_rules *rules = config->rules;
 	int rc;
 
-	if (choice == SONDE_SOURCE_MODULES)
-		return fail_stacks(config, choice, error, -EOPNOTSUPP,
-				   "take --kernel-source bpf");
 	for (uint32_t i = 0; i < rules->nr; i++)
 		if (rules->rules[i].kind != SONDE_RULE_EVENT &&
 		    rules->rules[i].kind != SONDE_RULE_KPROBE)

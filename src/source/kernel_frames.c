@@ -61,7 +61,9 @@ static bool take_own_symbol(void *ctx, const struct sonde_kallsym *symbol)
 	if (last && symbol->address > last->begin &&
 	    symbol->address < last->end)
 		last->end = symbol->address;
-	search->is_open = is_tracers(symbol->name);
+	/* Or our module's: a probe may be called without a tracepoint's code. */
+	search->is_open = is_tracers(symbol->name) ||
+			  (symbol->module && !strcmp(symbol->module, "sonde"));
 	if (!search->is_open)
 		return true;
 	if (SONDE_GROW(own->ranges, own->nr, own->room)) {

@@ -28,6 +28,8 @@ HARMLESS = re.compile(
     r"(__SCT__)?preempt_schedule_notrace(_thunk)?|"
     # Reads a word of this CPU.
     r"rcu_is_watching|"
+    # Walks this stack, of events with one: without a lock, in any context.
+    r"stack_trace_save|"
     r"kretprobe_\w+|get_kretprobe")
 SWITCHES = re.compile(r"^(cli|sti|pushf\w*|popf\w*|hlt)\b")
 # xchg with memory locks without saying so.

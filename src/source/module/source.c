@@ -10,6 +10,7 @@
  *			events, by their ids
  *	stream.c	a CPU's ring, read
  *	marks.c		lines that programs write
+ *	stacks.c	call stacks of events, by their numbers
  *
  * Open: the device -> what is selected -> a session and its channel, with all
  * memory -> a stream and a mapping for every possible CPU -> the events, which
@@ -23,7 +24,7 @@
  * no, and the rules' has_left that there is such a one.
  *
  * Records are in the rings as source/source.h has them; nothing is copied or
- * converted here. Times are the session's clock itself.
+ * converted here but call stacks. Times are the session's clock itself.
  */
 #include "source/module/source.h"
 
@@ -48,6 +49,7 @@ struct module_source {
 	struct module_stream *streams;
 	uint32_t nr_streams;
 	struct module_marks marks; /* their streams follow */
+	struct module_stacks stacks;
 	bool wants_door;
 	bool is_started;
 };
@@ -104,6 +106,11 @@ static int module_open_streams(struct module_source *source,
 					source->device.channel,
 					&source->geometry, cpu,
 					source->config.mode == SONDE_OVERWRITE);
+		if (!source->config.stacks)
+			continue;
+		source->streams[cpu].stacks = &source->stacks;
+		source->streams[cpu].copy.has_places =
+			source->config.mode == SONDE_OVERWRITE;
 	}
 	if (rc)
 		return sonde_source_fail(
@@ -166,9 +173,12 @@ static int add_events(struct module_source *source,
 	if (!source->left_out)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < source->events.nr; i++) {
-		const struct module_event *event = &source->events.list[i];
-		int rc = module_device_add(&source->device, event);
+		struct module_event *event = &source->events.list[i];
+		int rc;
 
+		if (source->config.stacks)
+			event->event.flags |= SONDE_KMOD_STACK;
+		rc = module_device_add(&source->device, event);
 		if (rc && !can_leave(event, rc))
 			return module_refused(event, rc, error);
 		source->left_out[i] = rc;
@@ -180,6 +190,25 @@ static int add_events(struct module_source *source,
 			       !source->config.nr_probes ?
 		       -ENODATA :
 		       0;
+}
+
+/* Those of config's events: whether the module has them. */
+static int module_check_stacks(struct module_source *source,
+			       struct sonde_source_error *error)
+{
+	if (!source->config.stacks)
+		return 0;
+	if (!(source->device.info.features & SONDE_KMOD_HAS_STACKS))
+		return sonde_source_fail(error, -EOPNOTSUPP,
+					 "modules: call stacks aren't this "
+					 "kernel's, or this module's; take "
+					 "--kernel-source bpf");
+	source->base.has_stacks = true;
+	/* Before payloads, which must fit. */
+	source->config.subbuf_bytes -=
+		(uint32_t)sizeof(struct sonde_kmod_stack) +
+		8 * (SONDE_KMOD_STACK_FRAMES + 1);
+	return 0;
 }
 
 /* Where the module has none, tracefs has. */
@@ -213,7 +242,10 @@ static int module_set_up(struct module_source *source,
 		return rc;
 	/* Texts are cut so that a record fits into a sub-buffer. */
 	source->config.subbuf_bytes = source->geometry.subbuf_bytes;
-	rc = source->system->select(&source->config, &source->events, error);
+	rc = module_check_stacks(source, error);
+	if (!rc)
+		rc = source->system->select(&source->config, &source->events,
+					    error);
 	if (rc == -ENODATA &&
 	    (source->wants_door || source->config.nr_probes)) {
 		error->text[0] = '\0'; /* the door is enough, and probes are */
@@ -242,6 +274,7 @@ static void module_close(struct sonde_source *base)
 		return;
 	for (uint32_t i = 0; i < source->nr_streams; i++)
 		module_stream_close(&source->streams[i]);
+	module_stacks_fini(&source->stacks);
 	module_marks_close(&source->marks);
 	module_probes_close(&source->probes, &source->device);
 	module_device_close(&source->device);
@@ -264,8 +297,11 @@ int module_source_open(const struct module_system *system,
 	source->base.ops = &sonde_source_modules;
 	source->system = system;
 	source->config = *config;
-	source->wants_door = sonde_source_wants_door(config);
-	rc = module_set_up(source, error);
+	/* A mark has no call stack, so it is in no such stream. */
+	source->wants_door = !config->stacks && sonde_source_wants_door(config);
+	rc = module_stacks_init(&source->stacks, config);
+	if (!rc)
+		rc = module_set_up(source, error);
 	if (!rc) {
 		*ret_source = &source->base;
 		return 0;
@@ -425,6 +461,17 @@ static int module_peek(struct sonde_source *base, uint32_t index,
 		       module_marks_peek(&source->marks, index - nr, ret_chunk);
 }
 
+/* Marks have no stacks. */
+static const struct sonde_callstacks_places *
+module_places(const struct sonde_source *base, uint32_t index)
+{
+	const struct module_source *source = module_source_of_const(base);
+
+	return index < source->nr_streams ?
+		       &source->streams[index].copy.places :
+		       NULL;
+}
+
 static void module_advance(struct sonde_source *base, uint32_t index,
 			   const struct sonde_ring_chunk *chunk)
 {
@@ -496,6 +543,7 @@ const struct sonde_source_ops sonde_source_modules = {
 	.peek = module_peek,
 	.advance = module_advance,
 	.rewind = module_rewind,
+	.places = module_places,
 	.part = module_part,
 	.is_parted = module_is_parted,
 	.capacity = module_capacity,

@@ -46,6 +46,7 @@ void module_stream_close(struct module_stream *stream)
 		stream->system->unmap(stream->data, (size_t)stream->map_bytes);
 	if (stream->fd >= 0)
 		stream->system->close(stream->fd);
+	module_stacks_copy_fini(&stream->copy);
 	stream->data = NULL;
 	stream->fd = -1;
 }
@@ -173,7 +174,10 @@ int module_stream_peek(struct module_stream *stream,
 			stream->delivered + stream->overwritten + chunk->events,
 		.discarded = chunk->discarded,
 	};
-	return 1;
+	return stream->stacks ?
+		       module_stacks_convert(stream->stacks, &stream->copy,
+					     stream->subbuf_bytes, ret_chunk) :
+		       1;
 }
 
 void module_stream_advance(struct module_stream *stream)
@@ -186,6 +190,7 @@ void module_stream_advance(struct module_stream *stream)
 	stream->seq = chunk->seq;
 	stream->ts_begin = chunk->ts_begin;
 	stream->next = chunk->offset + chunk->bytes;
+	stream->copy.last = stream->copy.ahead;
 	/* It fails if the chunk is not the device's own: then the next GET
 	 * gives the same again, which is out of order. */
 	(void)stream->system->ioctl(stream->fd, SONDE_KMOD_PUT, &stream->chunk);

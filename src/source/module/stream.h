@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "source/module/device.h"
+#include "source/module/stacks.h"
 
 struct module_stream {
 	const struct module_system *system; /* borrowed */
@@ -38,6 +39,9 @@ struct module_stream {
 	uint64_t map_bytes;
 	uint32_t subbuf_bytes;
 	bool is_overwriting;
+
+	const struct module_stacks *stacks; /* of its events; or NULL */
+	struct module_stacks_copy copy;     /* of the chunk, with them */
 
 	struct sonde_kmod_chunk chunk; /* the last one, until PUT */
 	bool has_begun;                /* a sub-buffer that is not closed yet */
