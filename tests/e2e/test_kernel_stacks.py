@@ -522,6 +522,13 @@ def there_is_the_kernels_part_and_where_the_program_was(_):
     calls = folded(blocker(5, k="syscalls:nanosleep", source="modules").dir,
                    "events")
     check_equal(calls, {"(incomplete);naps": 20}, "of calls, the program's part")
+    texts = recorded("cat", "/etc/hostname", source="modules",
+                     k=["syscalls:openat,sched_process_exec",
+                        "sched_waking if prio > 1"]).trace()
+    paths = [e["filename"] for e in texts.events("syscall_entry_openat")]
+    check("/etc/hostname" in paths, f"no path of a call: {paths}")
+    for event in texts.events("syscall_.*|sched_.*"):
+        check(numbers_of(event)[0], f"no stack: {event}")
 
 
 @kernel_test
