@@ -19,8 +19,8 @@
 
 #include "base/number.h"
 #include "cmd/cmd.h"
-#include "gdb/facade.h"
 #include "gdb/frames.h"
+#include "gdb/target/running.h"
 
 static const char usage[] =
 	"sonde gdb PID [GDB'S ARGUMENTS]\n"
@@ -183,14 +183,14 @@ int sonde_gdb_exec(const struct sonde_gdb_start *start)
  * end well, without it. */
 int sonde_gdb_check_process(pid_t pid)
 {
-	struct sonde_gdb_facade *facade = NULL;
+	struct sonde_gdb_running *running = NULL;
 	char error[256] = "";
 
-	if (sonde_gdb_facade_new(pid, error, sizeof(error), &facade)) {
+	if (sonde_gdb_running_new(pid, error, sizeof(error), &running)) {
 		sonde_complain("%s", *error ? error : "out of memory");
 		return EXIT_FAILED;
 	}
-	sonde_gdb_facade_ops.free(facade);
+	sonde_gdb_running_ops.free(running);
 	return 0;
 }
 

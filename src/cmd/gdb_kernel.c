@@ -19,7 +19,7 @@
 
 #include "base/port.h"
 #include "cmd/cmd.h"
-#include "gdb/kernel.h"
+#include "gdb/target/kernel.h"
 #include "source/statedump/buildid.h"
 
 #define EXIT_FAILED 1

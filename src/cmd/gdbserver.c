@@ -24,11 +24,11 @@
 #include "cmd/gdb_client.h"
 #include "cmd/gdb_socket.h"
 #include "cmd/options.h"
-#include "gdb/facade.h"
-#include "gdb/kernel.h"
-#include "gdb/proxy.h"
-#include "gdb/recorded.h"
 #include "gdb/server.h"
+#include "gdb/target/gdbserver.h"
+#include "gdb/target/kernel.h"
+#include "gdb/target/running.h"
+#include "gdb/target/trace.h"
 
 static const char usage[] =
 	"sonde gdbserver [options] COMM PROGRAM [ARGS]\n"
@@ -373,22 +373,22 @@ static int serve_process(const struct options *options, pid_t pid,
 			 struct doors *doors, bool is_quiet)
 {
 	struct sonde_gdb_server_config config = {
-		.ops = &sonde_gdb_facade_ops
+		.ops = &sonde_gdb_running_ops
 	};
-	struct sonde_gdb_facade *facade = NULL;
+	struct sonde_gdb_running *running = NULL;
 	struct sonde_gdb_server *server;
 	char error[256] = "";
 
-	if (sonde_gdb_facade_new(pid, error, sizeof(error), &facade)) {
+	if (sonde_gdb_running_new(pid, error, sizeof(error), &running)) {
 		sonde_complain("%s", error);
 		return EXIT_FAILED;
 	}
-	config.target = facade;
+	config.target = running;
 	config.stop_fd = gdbserver_take_signals();
 	server = make_server(options, &config);
 	if (!server)
 		return EXIT_FAILED;
-	sonde_gdb_facade_serve(facade, server);
+	sonde_gdb_running_serve(running, server);
 	if (!is_quiet)
 		(void)fprintf(stderr, "Attached; pid = %d\n", pid);
 	return serve_attached(options, server, doors, is_quiet);
@@ -575,29 +575,29 @@ static int attach_kernel(const struct options *options)
 static int serve_program(const struct options *options)
 {
 	struct sonde_gdb_server_config config = {
-		.ops = &sonde_gdb_proxy_ops,
+		.ops = &sonde_gdb_gdbserver_ops,
 		.buffer_bytes = LAUNCHED_BUFFER_BYTES,
 	};
-	struct sonde_gdb_upstream_config upstream = {
+	struct sonde_gdb_connection_config connection = {
 		.multi = options->multi,
 		.program = options->words[0] ? options->words : NULL,
 		.is_quiet = is_stdio(options->where),
 	};
-	struct sonde_gdb_proxy *proxy = NULL;
+	struct sonde_gdb_gdbserver *gdbserver = NULL;
 	struct sonde_gdb_server *server;
 	struct doors doors = { 0 };
 	char error[256] = "";
 	int status;
 
-	if (sonde_gdb_proxy_new(&upstream, error, sizeof(error), &proxy)) {
+	if (sonde_gdb_gdbserver_new(&connection, error, sizeof(error), &gdbserver)) {
 		sonde_complain("%s", error);
 		return EXIT_FAILED;
 	}
-	config.target = proxy;
+	config.target = gdbserver;
 	server = make_server(options, &config);
 	if (!server)
 		return EXIT_FAILED;
-	sonde_gdb_proxy_serve(proxy, server);
+	sonde_gdb_gdbserver_serve(gdbserver, server);
 	status = serve(options, server, &doors);
 	sonde_gdb_server_free(server);
 	doors_close(&doors);
@@ -608,9 +608,9 @@ static int serve_trace(const struct options *options)
 {
 	struct sonde_gdb_frames_config all = { .buffer_bytes = UINT64_MAX };
 	struct sonde_gdb_server_config config = {
-		.ops = &sonde_gdb_recorded_ops,
+		.ops = &sonde_gdb_trace_ops,
 	};
-	struct sonde_gdb_recorded *recorded = NULL;
+	struct sonde_gdb_trace *recorded = NULL;
 	struct sonde_gdb_server *server;
 	struct doors doors = { 0 };
 	char error[512] = "";
@@ -621,7 +621,7 @@ static int serve_trace(const struct options *options)
 		sonde_complain("%s", error);
 		return EXIT_FAILED;
 	}
-	if (sonde_gdb_recorded_new(options->words[0], &recorded)) {
+	if (sonde_gdb_trace_new(options->words[0], &recorded)) {
 		sonde_gdb_frames_free(config.frames);
 		sonde_complain("out of memory");
 		return EXIT_FAILED;
@@ -632,7 +632,7 @@ static int serve_trace(const struct options *options)
 		sonde_gdb_frames_free(config.frames);
 		return EXIT_FAILED;
 	}
-	sonde_gdb_recorded_serve(recorded, server);
+	sonde_gdb_trace_serve(recorded, server);
 	status = serve(options, server, &doors);
 	sonde_gdb_server_free(server);
 	doors_close(&doors);

@@ -9,7 +9,7 @@
 #define GDB_SERVER_H
 
 #include "gdb/frames.h"
-#include "gdb/target.h"
+#include "gdb/target/target.h"
 #include "probe/run.h"
 
 struct sonde_gdb_server_config {

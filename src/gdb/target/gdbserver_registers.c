@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proxy_registers.c - registers of a thread under gdbserver.
+ * gdbserver_registers.c - registers of a thread under gdbserver.
  *
  * Without a target description, gdbserver's 'g' packet is
  *
@@ -25,8 +25,8 @@
 
 #include "base/hex.h"
 #include "base/port.h"
-#include "gdb/proxy_parts.h"
 #include "gdb/registers.h"
+#include "gdb/target/gdbserver_parts.h"
 
 enum {
 	THEIR_BYTES = 560,
@@ -86,11 +86,12 @@ _Static_assert(67 * 8 == THEIR_ORIG_RAX_AT, "orig_rax");
 /* ---- gdbserver's ---- */
 
 /* Reads the registers of the thread that Hg has selected. */
-static int get_theirs(struct sonde_gdb_proxy *proxy, uint8_t bytes[THEIR_BYTES])
+static int get_theirs(struct sonde_gdb_gdbserver *gdbserver,
+		      uint8_t bytes[THEIR_BYTES])
 {
-	struct sonde_gdb_reply *reply = &proxy->scratch;
+	struct sonde_gdb_reply *reply = &gdbserver->scratch;
 	const char *at = reply->bytes;
-	int rc = sonde_gdb_proxy_ask(proxy, "g");
+	int rc = sonde_gdb_gdbserver_ask(gdbserver, "g");
 
 	if (rc != 0)
 		return rc;
@@ -105,16 +106,16 @@ static int get_theirs(struct sonde_gdb_proxy *proxy, uint8_t bytes[THEIR_BYTES])
 	return 0;
 }
 
-static int set_theirs(struct sonde_gdb_proxy *proxy,
+static int set_theirs(struct sonde_gdb_gdbserver *gdbserver,
 		      const uint8_t bytes[THEIR_BYTES])
 {
-	struct sonde_gdb_reply *reply = &proxy->scratch;
+	struct sonde_gdb_reply *reply = &gdbserver->scratch;
 	struct sonde_gdb_reply packet;
 
 	sonde_gdb_reply_clear(&packet);
 	sonde_gdb_reply_text(&packet, "G");
 	sonde_gdb_reply_hex(&packet, bytes, THEIR_BYTES);
-	sonde_gdb_proxy_pass(proxy, packet.bytes, packet.length, reply);
+	sonde_gdb_gdbserver_pass(gdbserver, packet.bytes, packet.length, reply);
 	return strcmp(reply->bytes, "OK") == 0 ? 0 : -EIO;
 }
 
@@ -133,19 +134,19 @@ static void set_rip(uint8_t bytes[THEIR_BYTES], uint64_t pc)
 
 /* ---- GDB's ---- */
 
-static void show(struct sonde_gdb_proxy *proxy, uint8_t theirs[THEIR_BYTES],
+static void show(struct sonde_gdb_gdbserver *gdbserver, uint8_t theirs[THEIR_BYTES],
 		 struct sonde_gdb_reply *reply)
 {
 	uint8_t ours[SONDE_GDB_G_BYTES] = { 0 };
 
-	set_rip(theirs, sonde_gdb_proxy_shown_pc(proxy, get_rip(theirs)));
+	set_rip(theirs, sonde_gdb_gdbserver_shown_pc(gdbserver, get_rip(theirs)));
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(pieces); i++)
 		memcpy(ours + pieces[i].ours, theirs + pieces[i].theirs,
 		       pieces[i].nr);
 	sonde_gdb_reply_hex(reply, ours, sizeof(ours));
 }
 
-static int change(struct sonde_gdb_proxy *proxy, const char *hex,
+static int change(struct sonde_gdb_gdbserver *gdbserver, const char *hex,
 		  uint8_t theirs[THEIR_BYTES])
 {
 	uint8_t ours[SONDE_GDB_G_BYTES];
@@ -156,54 +157,54 @@ static int change(struct sonde_gdb_proxy *proxy, const char *hex,
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(pieces); i++)
 		memcpy(theirs + pieces[i].theirs, ours + pieces[i].ours,
 		       pieces[i].nr);
-	if (get_rip(theirs) == sonde_gdb_proxy_shown_pc(proxy, pc))
+	if (get_rip(theirs) == sonde_gdb_gdbserver_shown_pc(gdbserver, pc))
 		set_rip(theirs, pc);
-	return set_theirs(proxy, theirs);
+	return set_theirs(gdbserver, theirs);
 }
 
-void sonde_gdb_proxy_registers(struct sonde_gdb_proxy *proxy,
-			       const char *packet,
-			       struct sonde_gdb_reply *reply)
+void sonde_gdb_gdbserver_registers(struct sonde_gdb_gdbserver *gdbserver,
+				   const char *packet,
+				   struct sonde_gdb_reply *reply)
 {
 	uint8_t theirs[THEIR_BYTES];
-	int rc = get_theirs(proxy, theirs);
+	int rc = get_theirs(gdbserver, theirs);
 
 	if (rc == 0 && packet[0] == 'G')
-		rc = change(proxy, packet + 1, theirs);
+		rc = change(gdbserver, packet + 1, theirs);
 	if (rc != 0)
 		sonde_gdb_reply_error(reply, 1);
 	else if (packet[0] == 'G')
 		sonde_gdb_reply_text(reply, "OK");
 	else
-		show(proxy, theirs, reply);
+		show(gdbserver, theirs, reply);
 }
 
 /* ---- for ourselves ---- */
 
-static int select_thread(struct sonde_gdb_proxy *proxy, const char *thread)
+static int select_thread(struct sonde_gdb_gdbserver *gdbserver, const char *thread)
 {
-	return sonde_gdb_proxy_ask(proxy, "Hg%s", thread);
+	return sonde_gdb_gdbserver_ask(gdbserver, "Hg%s", thread);
 }
 
-static void select_again(struct sonde_gdb_proxy *proxy)
+static void select_again(struct sonde_gdb_gdbserver *gdbserver)
 {
-	if (proxy->general[0])
-		(void)sonde_gdb_proxy_ask(proxy, "%s", proxy->general);
+	if (gdbserver->general[0])
+		(void)sonde_gdb_gdbserver_ask(gdbserver, "%s", gdbserver->general);
 }
 
-int sonde_gdb_proxy_set_pc(struct sonde_gdb_proxy *proxy, const char *thread,
-			   uint64_t pc)
+int sonde_gdb_gdbserver_set_pc(struct sonde_gdb_gdbserver *gdbserver,
+			       const char *thread, uint64_t pc)
 {
 	uint8_t theirs[THEIR_BYTES];
-	int rc = select_thread(proxy, thread);
+	int rc = select_thread(gdbserver, thread);
 
 	if (rc == 0)
-		rc = get_theirs(proxy, theirs);
+		rc = get_theirs(gdbserver, theirs);
 	if (rc == 0) {
 		set_rip(theirs, pc);
-		rc = set_theirs(proxy, theirs);
+		rc = set_theirs(gdbserver, theirs);
 	}
-	select_again(proxy);
+	select_again(gdbserver);
 	return rc;
 }
 
@@ -228,7 +229,7 @@ static void set_told(struct told *told, const uint8_t theirs[THEIR_BYTES])
 }
 
 /* Sets the registers with which the thread calls the agent's function. */
-static void proxy_registers_set_call(uint8_t theirs[THEIR_BYTES],
+static void gdbserver_registers_set_call(uint8_t theirs[THEIR_BYTES],
 				     const struct told *told, uint64_t function)
 {
 	const uint32_t flags = PLAIN_FLAGS;
@@ -243,84 +244,85 @@ static void proxy_registers_set_call(uint8_t theirs[THEIR_BYTES],
 
 /* Lets the call run to the int3 at its end. A signal that comes is delivered at
  * once. */
-static int run_call(struct sonde_gdb_proxy *proxy, const char *thread)
+static int run_call(struct sonde_gdb_gdbserver *gdbserver, const char *thread)
 {
-	const char *at = proxy->scratch.bytes + 1;
+	const char *at = gdbserver->scratch.bytes + 1;
 	char how[8] = "c";
 	uint8_t signal;
 
 	for (;;) {
-		int rc = sonde_gdb_proxy_run_thread(proxy, thread, how);
+		int rc = sonde_gdb_gdbserver_run_thread(gdbserver, thread, how);
 
 		if (rc != 0)
 			return rc;
-		if (proxy->scratch.bytes[0] != 'T' ||
+		if (gdbserver->scratch.bytes[0] != 'T' ||
 		    !sonde_hex_take_bytes(&at, &signal, 1))
 			return -ESRCH;
 		if (signal == SIGTRAP)
 			return 0;
 		snprintf(how, sizeof(how), "C%02x", signal);
-		at = proxy->scratch.bytes + 1;
+		at = gdbserver->scratch.bytes + 1;
 	}
 }
 
-int sonde_gdb_proxy_tell_step(struct sonde_gdb_proxy *proxy, const char *thread)
+int sonde_gdb_gdbserver_tell_step(struct sonde_gdb_gdbserver *gdbserver,
+				  const char *thread)
 {
 	const struct sonde_agent_image *image =
-		sonde_process_image(proxy->process);
+		sonde_process_image(gdbserver->process);
 	uint8_t theirs[THEIR_BYTES];
 	uint8_t call[THEIR_BYTES];
 	struct told told;
-	int rc = select_thread(proxy, thread);
+	int rc = select_thread(gdbserver, thread);
 
 	if (rc == 0)
-		rc = get_theirs(proxy, theirs);
+		rc = get_theirs(gdbserver, theirs);
 	if (rc == 0) {
 		set_told(&told, theirs);
 		memcpy(call, theirs, sizeof(call));
-		proxy_registers_set_call(call, &told, image->step);
-		rc = sonde_process_write(proxy->process, told.at,
+		gdbserver_registers_set_call(call, &told, image->step);
+		rc = sonde_process_write(gdbserver->process, told.at,
 					 &told.registers,
 					 sizeof(told.registers));
 	}
 	if (rc == 0)
-		rc = set_theirs(proxy, call);
+		rc = set_theirs(gdbserver, call);
 	if (rc == 0)
-		rc = run_call(proxy, thread);
+		rc = run_call(gdbserver, thread);
 	if (rc == 0)
-		rc = select_thread(proxy, thread);
+		rc = select_thread(gdbserver, thread);
 	if (rc == 0)
-		rc = set_theirs(proxy, theirs);
-	select_again(proxy);
+		rc = set_theirs(gdbserver, theirs);
+	select_again(gdbserver);
 	return rc;
 }
 
 /* ---- a thread on loan ---- */
 
-int sonde_gdb_proxy_lend(struct sonde_gdb_proxy *proxy,
-			 struct sonde_gdb_loan *ret_loan)
+int sonde_gdb_gdbserver_lend(struct sonde_gdb_gdbserver *gdbserver,
+			     struct sonde_gdb_loan *ret_loan)
 {
-	struct sonde_gdb_reply *reply = &proxy->scratch;
-	int rc = sonde_gdb_proxy_ask(proxy, "qC");
+	struct sonde_gdb_reply *reply = &gdbserver->scratch;
+	int rc = sonde_gdb_gdbserver_ask(gdbserver, "qC");
 
-	ret_loan->proxy = proxy;
+	ret_loan->gdbserver = gdbserver;
 	if (rc != 0 || strncmp(reply->bytes, "QC", 2) != 0 ||
 	    reply->length - 2 >= sizeof(ret_loan->thread))
 		return -ESRCH;
 	memcpy(ret_loan->thread, reply->bytes + 2, reply->length - 1);
-	return select_thread(proxy, ret_loan->thread);
+	return select_thread(gdbserver, ret_loan->thread);
 }
 
-void sonde_gdb_proxy_give_back(struct sonde_gdb_proxy *proxy)
+void sonde_gdb_gdbserver_give_back(struct sonde_gdb_gdbserver *gdbserver)
 {
-	select_again(proxy);
+	select_again(gdbserver);
 }
 
 static int lent_get(void *ctx, void *user_regs)
 {
 	struct sonde_gdb_loan *loan = ctx;
 	uint8_t theirs[THEIR_BYTES];
-	int rc = get_theirs(loan->proxy, theirs);
+	int rc = get_theirs(loan->gdbserver, theirs);
 
 	if (rc != 0)
 		return rc;
@@ -336,7 +338,7 @@ static int lent_set(void *ctx, const void *user_regs)
 {
 	struct sonde_gdb_loan *loan = ctx;
 	uint8_t theirs[THEIR_BYTES];
-	int rc = get_theirs(loan->proxy, theirs);
+	int rc = get_theirs(loan->gdbserver, theirs);
 
 	if (rc != 0)
 		return rc;
@@ -344,16 +346,16 @@ static int lent_set(void *ctx, const void *user_regs)
 		memcpy(theirs + users_registers[i].theirs,
 		       (const uint8_t *)user_regs + users_registers[i].users,
 		       users_registers[i].nr);
-	return set_theirs(loan->proxy, theirs);
+	return set_theirs(loan->gdbserver, theirs);
 }
 
 static int lent_read(void *ctx, uint64_t address, void *to, size_t size)
 {
 	struct sonde_gdb_loan *loan = ctx;
-	struct sonde_gdb_reply *reply = &loan->proxy->scratch;
+	struct sonde_gdb_reply *reply = &loan->gdbserver->scratch;
 	const char *at = reply->bytes;
-	int rc = sonde_gdb_proxy_ask(loan->proxy, "m%llx,%zx",
-				     (unsigned long long)address, size);
+	int rc = sonde_gdb_gdbserver_ask(loan->gdbserver, "m%llx,%zx",
+					 (unsigned long long)address, size);
 
 	if (rc == 0 &&
 	    (reply->length != 2 * size || !sonde_hex_take_bytes(&at, to, size)))
@@ -371,22 +373,22 @@ static int lent_write(void *ctx, uint64_t address, const void *from,
 	sonde_gdb_reply_format(&packet,
 			       "M%llx,%zx:", (unsigned long long)address, size);
 	sonde_gdb_reply_hex(&packet, from, size);
-	sonde_gdb_proxy_pass(loan->proxy, packet.bytes, packet.length,
-			     &loan->proxy->scratch);
-	return strcmp(loan->proxy->scratch.bytes, "OK") == 0 ? 0 : -EIO;
+	sonde_gdb_gdbserver_pass(loan->gdbserver, packet.bytes, packet.length,
+				 &loan->gdbserver->scratch);
+	return strcmp(loan->gdbserver->scratch.bytes, "OK") == 0 ? 0 : -EIO;
 }
 
 static int lent_run(void *ctx)
 {
 	struct sonde_gdb_loan *loan = ctx;
-	int rc = sonde_gdb_proxy_run_thread(loan->proxy, loan->thread, "c");
+	int rc = sonde_gdb_gdbserver_run_thread(loan->gdbserver, loan->thread, "c");
 
-	if (rc == 0 && strncmp(loan->proxy->scratch.bytes, "T05", 3) != 0)
+	if (rc == 0 && strncmp(loan->gdbserver->scratch.bytes, "T05", 3) != 0)
 		rc = -EINTR; /* another signal, or its end */
 	return rc;
 }
 
-const struct sonde_borrow_ops sonde_gdb_proxy_borrow = {
+const struct sonde_borrow_ops sonde_gdb_gdbserver_borrow = {
 	.get_registers = lent_get,
 	.set_registers = lent_set,
 	.read = lent_read,

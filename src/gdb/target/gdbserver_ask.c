@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proxy_ask.c - what the proxy asks gdbserver itself: a packet, a thread's run
+ * gdbserver_ask.c - what the gdbserver asks gdbserver itself: a packet, a thread's run
  * up to its next stop.
  *
  * A packet is sent only when the last answer has come, so answers need no
  * number. In non-stop mode stops of other threads that come meanwhile queue for
- * GDB. Nothing here decides what a stop means (proxy_stops.c).
+ * GDB. Nothing here decides what a stop means (gdbserver_stops.c).
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -14,22 +14,24 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "gdb/proxy_parts.h"
 #include "gdb/server_parts.h"
+#include "gdb/target/gdbserver_parts.h"
 
-void sonde_gdb_proxy_pass(struct sonde_gdb_proxy *proxy, const char *packet,
-			  size_t length, struct sonde_gdb_reply *reply)
+void sonde_gdb_gdbserver_pass(struct sonde_gdb_gdbserver *gdbserver,
+			      const char *packet, size_t length,
+			      struct sonde_gdb_reply *reply)
 {
-	if (!proxy->gone &&
-	    sonde_gdb_upstream_ask(proxy->up, packet, length, reply) != 0)
-		proxy->gone = true;
-	if (proxy->gone)
+	if (!gdbserver->gone &&
+	    sonde_gdb_connection_ask(gdbserver->up, packet, length, reply) != 0)
+		gdbserver->gone = true;
+	if (gdbserver->gone)
 		sonde_gdb_reply_error(reply, 1);
 }
 
-int sonde_gdb_proxy_ask(struct sonde_gdb_proxy *proxy, const char *format, ...)
+int sonde_gdb_gdbserver_ask(struct sonde_gdb_gdbserver *gdbserver,
+			    const char *format, ...)
 {
-	struct sonde_gdb_reply *reply = &proxy->scratch;
+	struct sonde_gdb_reply *reply = &gdbserver->scratch;
 	char packet[1024];
 	va_list args;
 	int nr;
@@ -39,22 +41,22 @@ int sonde_gdb_proxy_ask(struct sonde_gdb_proxy *proxy, const char *format, ...)
 	va_end(args);
 	if (nr < 0 || (size_t)nr >= sizeof(packet))
 		return -EIO;
-	sonde_gdb_proxy_pass(proxy, packet, (size_t)nr, reply);
-	if (proxy->gone)
+	sonde_gdb_gdbserver_pass(gdbserver, packet, (size_t)nr, reply);
+	if (gdbserver->gone)
 		return -EPIPE;
 	return reply->bytes[0] == 'E' && reply->length == 3 ? -EIO : 0;
 }
 
 const struct sonde_probes *
-sonde_gdb_proxy_probes(const struct sonde_gdb_proxy *proxy)
+sonde_gdb_gdbserver_probes(const struct sonde_gdb_gdbserver *gdbserver)
 {
-	return proxy->server ? proxy->server->probes : NULL;
+	return gdbserver->server ? gdbserver->server->probes : NULL;
 }
 
-uint64_t sonde_gdb_proxy_shown_pc(const struct sonde_gdb_proxy *proxy,
-				  uint64_t pc)
+uint64_t sonde_gdb_gdbserver_shown_pc(const struct sonde_gdb_gdbserver *gdbserver,
+				      uint64_t pc)
 {
-	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
+	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
 
 	return probes ? sonde_probes_site_of(probes, pc) : pc;
 }
@@ -70,8 +72,8 @@ static bool read_pc(const char *digits, uint64_t *ret_pc)
 	return true;
 }
 
-bool sonde_gdb_proxy_parse_stop(const char *text,
-				struct sonde_gdb_stop_reply *ret_stop)
+bool sonde_gdb_gdbserver_parse_stop(const char *text,
+				    struct sonde_gdb_stop_reply *ret_stop)
 {
 	const char *thread = strstr(text, "thread:");
 	const char *pc = strstr(text, ";10:");
@@ -95,10 +97,11 @@ bool sonde_gdb_proxy_parse_stop(const char *text,
 	return true;
 }
 
-void sonde_gdb_proxy_enqueue(struct sonde_gdb_proxy *proxy, const char *text)
+void sonde_gdb_gdbserver_enqueue(struct sonde_gdb_gdbserver *gdbserver,
+				 const char *text)
 {
 	size_t size = strlen(text) + 1;
-	struct sonde_gdb_untold **last = &proxy->untold;
+	struct sonde_gdb_untold **last = &gdbserver->untold;
 	struct sonde_gdb_untold *new = malloc(sizeof(*new) + size);
 
 	if (!new)
@@ -111,9 +114,9 @@ void sonde_gdb_proxy_enqueue(struct sonde_gdb_proxy *proxy, const char *text)
 }
 
 /* In non-stop mode: the stop of that thread; others' wait for GDB. */
-static int await_notified(struct sonde_gdb_proxy *proxy, const char *thread)
+static int await_notified(struct sonde_gdb_gdbserver *gdbserver, const char *thread)
 {
-	struct sonde_gdb_reply *reply = &proxy->scratch;
+	struct sonde_gdb_reply *reply = &gdbserver->scratch;
 	char *found = NULL;
 
 	while (!found) {
@@ -121,17 +124,19 @@ static int await_notified(struct sonde_gdb_proxy *proxy, const char *thread)
 		bool notification;
 		struct sonde_gdb_stop_reply stop;
 
-		if (sonde_gdb_upstream_hear(proxy->up, true, reply,
-					    &notification) != 1)
+		if (sonde_gdb_connection_hear(gdbserver->up, true, reply,
+					      &notification) != 1)
 			goto gone;
 		text = reply->bytes + strcspn(reply->bytes, ":") + 1;
 		while (notification && strcmp(reply->bytes, "OK") != 0) {
-			if (!found && sonde_gdb_proxy_parse_stop(text, &stop) &&
+			if (!found &&
+			    sonde_gdb_gdbserver_parse_stop(text, &stop) &&
 			    strcmp(stop.thread, thread) == 0)
 				found = strdup(text);
 			else
-				sonde_gdb_proxy_enqueue(proxy, text);
-			if (sonde_gdb_proxy_ask(proxy, "vStopped") == -EPIPE)
+				sonde_gdb_gdbserver_enqueue(gdbserver, text);
+			if (sonde_gdb_gdbserver_ask(gdbserver, "vStopped") ==
+			    -EPIPE)
 				goto gone;
 			text = reply->bytes;
 		}
@@ -145,23 +150,23 @@ gone:
 	return -EPIPE;
 }
 
-int sonde_gdb_proxy_run_thread(struct sonde_gdb_proxy *proxy,
-			       const char *thread, const char *how)
+int sonde_gdb_gdbserver_run_thread(struct sonde_gdb_gdbserver *gdbserver,
+				   const char *thread, const char *how)
 {
 	char packet[64 + SONDE_GDB_THREAD_BYTES];
 	int nr = snprintf(packet, sizeof(packet), "vCont;%s:%s", how, thread);
 	bool notification;
 
-	if (proxy->non_stop) {
-		int rc = sonde_gdb_proxy_ask(proxy, "%s", packet);
+	if (gdbserver->non_stop) {
+		int rc = sonde_gdb_gdbserver_ask(gdbserver, "%s", packet);
 
-		return rc == 0 ? await_notified(proxy, thread) : rc;
+		return rc == 0 ? await_notified(gdbserver, thread) : rc;
 	}
-	if (sonde_gdb_upstream_send(proxy->up, packet, (size_t)nr) != 0)
+	if (sonde_gdb_connection_send(gdbserver->up, packet, (size_t)nr) != 0)
 		return -EPIPE;
 	do
-		if (sonde_gdb_upstream_hear(proxy->up, true, &proxy->scratch,
-					    &notification) != 1)
+		if (sonde_gdb_connection_hear(gdbserver->up, true, &gdbserver->scratch,
+					      &notification) != 1)
 			return -EPIPE;
 	while (notification);
 	return 0;

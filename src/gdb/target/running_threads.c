@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facade_threads.c - the threads that a running process has, and their
+ * running_threads.c - the threads that a running process has, and their
  * registers as far as the kernel tells them.
  *
  * Threads are listed anew for each answer, in the order of their numbers, and
@@ -19,8 +19,8 @@
 #include "base/hex.h"
 #include "base/port.h"
 #include "expr/agent.h"
-#include "gdb/facade_parts.h"
 #include "gdb/registers.h"
+#include "gdb/target/running_parts.h"
 #include "sys/proc.h"
 
 /* Threads in one answer. */
@@ -69,42 +69,42 @@ static size_t list_threads(pid_t pid, pid_t after, pid_t tids[THREADS_MAX])
 }
 
 /* qsThreadInfo */
-void sonde_gdb_facade_next_threads(struct sonde_gdb_facade *facade,
-				   const char *rest,
-				   struct sonde_gdb_reply *reply)
+void sonde_gdb_running_next_threads(struct sonde_gdb_running *running,
+				    const char *rest,
+				    struct sonde_gdb_reply *reply)
 {
 	pid_t tids[THREADS_MAX];
-	size_t nr = list_threads(facade->pid, facade->last_told, tids);
+	size_t nr = list_threads(running->pid, running->last_told, tids);
 
 	(void)rest;
 	for (size_t i = 0; i < nr; i++)
 		sonde_gdb_reply_format(reply, "%cp%x.%x", i ? ',' : 'm',
-				       facade->pid, tids[i]);
+				       running->pid, tids[i]);
 	if (nr == 0)
 		sonde_gdb_reply_text(reply, "l");
 	else
-		facade->last_told = tids[nr - 1];
+		running->last_told = tids[nr - 1];
 }
 
 /* qfThreadInfo */
-void sonde_gdb_facade_first_threads(struct sonde_gdb_facade *facade,
-				    const char *rest,
-				    struct sonde_gdb_reply *reply)
+void sonde_gdb_running_first_threads(struct sonde_gdb_running *running,
+				     const char *rest,
+				     struct sonde_gdb_reply *reply)
 {
-	facade->last_told = 0;
-	sonde_gdb_facade_next_threads(facade, rest, reply);
+	running->last_told = 0;
+	sonde_gdb_running_next_threads(running, rest, reply);
 	/* GDB wants one at least. */
 	if (!strcmp(reply->bytes, "l")) {
 		sonde_gdb_reply_clear(reply);
-		sonde_gdb_reply_format(reply, "mp%x.%x", facade->pid,
-				       facade->pid);
-		facade->last_told = INT32_MAX;
+		sonde_gdb_reply_format(reply, "mp%x.%x", running->pid,
+				       running->pid);
+		running->last_told = INT32_MAX;
 	}
 }
 
 /* "pPID.TID" or "TID"; 0 and -1 are any thread: the first. */
-static bool take_thread(const struct sonde_gdb_facade *facade, const char *rest,
-			pid_t *ret_tid)
+static bool take_thread(const struct sonde_gdb_running *running,
+			const char *rest, pid_t *ret_tid)
 {
 	uint64_t number;
 
@@ -115,7 +115,7 @@ static bool take_thread(const struct sonde_gdb_facade *facade, const char *rest,
 		if (!sonde_hex_take(&rest, '.'))
 			return false;
 	}
-	*ret_tid = facade->pid;
+	*ret_tid = running->pid;
 	if (!strcmp(rest, "-1"))
 		return true;
 	if (!sonde_hex_take_number(&rest, &number) || *rest ||
@@ -127,30 +127,30 @@ static bool take_thread(const struct sonde_gdb_facade *facade, const char *rest,
 }
 
 /* qThreadExtraInfo, */
-void sonde_gdb_facade_thread_name(struct sonde_gdb_facade *facade,
-				  const char *rest,
-				  struct sonde_gdb_reply *reply)
+void sonde_gdb_running_thread_name(struct sonde_gdb_running *running,
+				   const char *rest,
+				   struct sonde_gdb_reply *reply)
 {
 	char name[SONDE_COMM_SIZE] = "?";
 	pid_t tid;
 
-	if (take_thread(facade, rest, &tid))
+	if (take_thread(running, rest, &tid))
 		sonde_process_name(tid, name);
 	sonde_gdb_reply_hex(reply, name, strlen(name));
 }
 
 /* T */
-void sonde_gdb_facade_is_alive(struct sonde_gdb_facade *facade,
-			       const char *rest, struct sonde_gdb_reply *reply)
+void sonde_gdb_running_is_alive(struct sonde_gdb_running *running,
+				const char *rest, struct sonde_gdb_reply *reply)
 {
 	char path[64];
 	pid_t tid;
 
-	if (take_thread(facade, rest, &tid)) {
+	if (take_thread(running, rest, &tid)) {
 		(void)snprintf(path, sizeof(path), "/proc/%d/task/%d",
-			       facade->pid, tid);
+			       running->pid, tid);
 		/* All else that GDB knows goes on when the process is gone. */
-		if (!access(path, F_OK) || tid == facade->pid) {
+		if (!access(path, F_OK) || tid == running->pid) {
 			sonde_gdb_reply_text(reply, "OK");
 			return;
 		}
@@ -159,18 +159,18 @@ void sonde_gdb_facade_is_alive(struct sonde_gdb_facade *facade,
 }
 
 /* Hg, Hc */
-void sonde_gdb_facade_select(struct sonde_gdb_facade *facade, const char *rest,
-			     struct sonde_gdb_reply *reply)
+void sonde_gdb_running_select(struct sonde_gdb_running *running,
+			      const char *rest, struct sonde_gdb_reply *reply)
 {
 	pid_t tid;
 
 	if ((rest[0] != 'g' && rest[0] != 'c') ||
-	    !take_thread(facade, rest + 1, &tid)) {
+	    !take_thread(running, rest + 1, &tid)) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
 	if (rest[0] == 'g')
-		facade->thread = tid;
+		running->thread = tid;
 	sonde_gdb_reply_text(reply, "OK");
 }
 
@@ -179,7 +179,7 @@ struct known_registers {
 	uint64_t known; /* a bit each */
 };
 
-static void facade_threads_know(struct known_registers *registers,
+static void running_threads_know(struct known_registers *registers,
 				unsigned int number, uint64_t value)
 {
 	registers->values[number] = value;
@@ -187,14 +187,14 @@ static void facade_threads_know(struct known_registers *registers,
 }
 
 /* The program's first instruction; 0. */
-static uint64_t entry_of(const struct sonde_gdb_facade *facade)
+static uint64_t entry_of(const struct sonde_gdb_running *running)
 {
 	char path[64];
 	uint64_t pair[2];
 	uint64_t entry = 0;
 	FILE *file;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", facade->pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", running->pid);
 	file = fopen(path, "re");
 	if (!file)
 		return 0;
@@ -209,7 +209,7 @@ static uint64_t entry_of(const struct sonde_gdb_facade *facade)
  * /proc/PID/task/TID/syscall has, of a thread that sleeps, the call's number
  * and six arguments (or -1), then the stack pointer and the next instruction.
  */
-static void sample(const struct sonde_gdb_facade *facade,
+static void sample(const struct sonde_gdb_running *running,
 		   struct known_registers *registers)
 {
 	static const uint8_t arguments[] = {
@@ -221,16 +221,16 @@ static void sample(const struct sonde_gdb_facade *facade,
 	memset(registers, 0, sizeof(*registers));
 	/* GDB doesn't connect where a thread is nowhere: one that runs, and is
 	 * somewhere else by now whatever we say, is told to be at its start. */
-	facade_threads_know(registers, SONDE_AGENT_RIP, entry_of(facade));
-	if (sonde_proc_syscall(facade->pid, facade->thread, &call))
+	running_threads_know(registers, SONDE_AGENT_RIP, entry_of(running));
+	if (sonde_proc_syscall(running->pid, running->thread, &call))
 		return;
-	facade_threads_know(registers, SONDE_AGENT_RSP, call.sp);
-	facade_threads_know(registers, SONDE_AGENT_RIP, call.pc);
+	running_threads_know(registers, SONDE_AGENT_RSP, call.sp);
+	running_threads_know(registers, SONDE_AGENT_RIP, call.pc);
 	if (call.number < 0)
 		return;
-	facade_threads_know(registers, ORIG_RAX, (uint64_t)call.number);
+	running_threads_know(registers, ORIG_RAX, (uint64_t)call.number);
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(arguments); i++)
-		facade_threads_know(registers, arguments[i], call.args[i]);
+		running_threads_know(registers, arguments[i], call.args[i]);
 }
 
 static void reply_register(struct sonde_gdb_reply *reply,
@@ -251,21 +251,22 @@ static void reply_register(struct sonde_gdb_reply *reply,
 }
 
 /* g */
-void sonde_gdb_facade_registers(struct sonde_gdb_facade *facade,
-				const char *rest, struct sonde_gdb_reply *reply)
+void sonde_gdb_running_registers(struct sonde_gdb_running *running,
+				 const char *rest,
+				 struct sonde_gdb_reply *reply)
 {
 	struct known_registers registers;
 
 	if (*rest)
 		return;
-	sample(facade, &registers);
+	sample(running, &registers);
 	for (unsigned int i = 0; i < SONDE_GDB_NR_REGISTERS; i++)
 		reply_register(reply, &registers, i);
 }
 
 /* p */
-void sonde_gdb_facade_register(struct sonde_gdb_facade *facade,
-			       const char *rest, struct sonde_gdb_reply *reply)
+void sonde_gdb_running_register(struct sonde_gdb_running *running,
+				const char *rest, struct sonde_gdb_reply *reply)
 {
 	struct known_registers registers;
 	uint64_t number;
@@ -275,6 +276,6 @@ void sonde_gdb_facade_register(struct sonde_gdb_facade *facade,
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
-	sample(facade, &registers);
+	sample(running, &registers);
 	reply_register(reply, &registers, (unsigned int)number);
 }

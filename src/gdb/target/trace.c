@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorded.c - see recorded.h. GDB is told of one thread, which has stopped at
+ * trace.c - see trace.h. GDB is told of one thread, which has stopped at
  * the program's first instruction; and of no process, as it would look for that
  * in /proc.
  */
-#include "gdb/recorded.h"
+#include "gdb/target/trace.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -18,47 +18,47 @@
 #include "gdb/registers.h"
 #include "probe/image.h"
 
-struct sonde_gdb_recorded {
+struct sonde_gdb_trace {
 	struct sonde_probe_kept auxv, exe, libraries;
 	struct sonde_gdb_server *server;
 };
 
-typedef void answer(struct sonde_gdb_recorded *recorded, const char *rest,
+typedef void answer(struct sonde_gdb_trace *trace, const char *rest,
 		    struct sonde_gdb_reply *reply);
 
 static const char no_process[] =
 	"this is a recorded trace: there is no process";
 
-static void recorded_answer_current(struct sonde_gdb_recorded *recorded,
+static void trace_answer_current(struct sonde_gdb_trace *trace,
 				    const char *rest,
 				    struct sonde_gdb_reply *reply)
 {
-	(void)recorded;
+	(void)trace;
 	if (!*rest)
 		sonde_gdb_reply_text(reply, "QC1");
 }
 
 /* The program's first instruction; 0. */
-static uint64_t recorded_entry_of(const struct sonde_gdb_recorded *recorded)
+static uint64_t trace_entry_of(const struct sonde_gdb_trace *trace)
 {
 	Elf64_auxv_t entry;
 
-	for (size_t at = 0; at + sizeof(entry) <= recorded->auxv.nr;
+	for (size_t at = 0; at + sizeof(entry) <= trace->auxv.nr;
 	     at += sizeof(entry)) {
-		memcpy(&entry, recorded->auxv.bytes + at, sizeof(entry));
+		memcpy(&entry, trace->auxv.bytes + at, sizeof(entry));
 		if (entry.a_type == AT_ENTRY)
 			return entry.a_un.a_val;
 	}
 	return 0;
 }
 
-static void recorded_reply_register(const struct sonde_gdb_recorded *recorded,
+static void trace_reply_register(const struct sonde_gdb_trace *trace,
 				    unsigned int number,
 				    struct sonde_gdb_reply *reply)
 {
 	unsigned int offset;
 	unsigned int size;
-	uint64_t entry = recorded_entry_of(recorded);
+	uint64_t entry = trace_entry_of(trace);
 
 	if (!sonde_gdb_register_place(number, &offset, &size))
 		return;
@@ -70,22 +70,22 @@ static void recorded_reply_register(const struct sonde_gdb_recorded *recorded,
 		sonde_gdb_reply_text(reply, "xx");
 }
 
-static void answer_registers(struct sonde_gdb_recorded *recorded,
-			     const char *rest, struct sonde_gdb_reply *reply)
+static void answer_registers(struct sonde_gdb_trace *trace, const char *rest,
+			     struct sonde_gdb_reply *reply)
 {
 	(void)rest;
 	for (unsigned int i = 0; i < SONDE_GDB_NR_REGISTERS; i++)
-		recorded_reply_register(recorded, i, reply);
+		trace_reply_register(trace, i, reply);
 }
 
-static void answer_register(struct sonde_gdb_recorded *recorded,
-			    const char *rest, struct sonde_gdb_reply *reply)
+static void answer_register(struct sonde_gdb_trace *trace, const char *rest,
+			    struct sonde_gdb_reply *reply)
 {
 	uint64_t number;
 
 	if (sonde_hex_take_number(&rest, &number) && !*rest &&
 	    number < SONDE_GDB_NR_REGISTERS)
-		recorded_reply_register(recorded, (unsigned int)number, reply);
+		trace_reply_register(trace, (unsigned int)number, reply);
 	else
 		sonde_gdb_reply_error(reply, 1);
 }
@@ -99,10 +99,10 @@ static void reply_kept(const struct sonde_probe_kept *kept, const char *rest,
 		sonde_gdb_reply_error(reply, 1);
 }
 
-static void answer_auxv(struct sonde_gdb_recorded *recorded, const char *rest,
+static void answer_auxv(struct sonde_gdb_trace *trace, const char *rest,
 			struct sonde_gdb_reply *reply)
 {
-	reply_kept(&recorded->auxv, rest, reply);
+	reply_kept(&trace->auxv, rest, reply);
 }
 
 /* "annex:offset,length" */
@@ -112,36 +112,36 @@ static const char *behind_annex(const char *rest)
 	return rest ? rest + 1 : NULL;
 }
 
-static void answer_exe(struct sonde_gdb_recorded *recorded, const char *rest,
+static void answer_exe(struct sonde_gdb_trace *trace, const char *rest,
 		       struct sonde_gdb_reply *reply)
 {
-	reply_kept(&recorded->exe, behind_annex(rest), reply);
+	reply_kept(&trace->exe, behind_annex(rest), reply);
 }
 
-static void answer_libraries(struct sonde_gdb_recorded *recorded,
-			     const char *rest, struct sonde_gdb_reply *reply)
+static void answer_libraries(struct sonde_gdb_trace *trace, const char *rest,
+			     struct sonde_gdb_reply *reply)
 {
-	reply_kept(&recorded->libraries, behind_annex(rest), reply);
+	reply_kept(&trace->libraries, behind_annex(rest), reply);
 }
 
-static void recorded_answer_detach(struct sonde_gdb_recorded *recorded,
+static void trace_answer_detach(struct sonde_gdb_trace *trace,
 				   const char *rest,
 				   struct sonde_gdb_reply *reply)
 {
 	(void)rest;
 	sonde_gdb_reply_text(reply, "OK");
-	if (recorded->server)
-		sonde_gdb_server_end(recorded->server, SONDE_GDB_END_DETACHED);
+	if (trace->server)
+		sonde_gdb_server_end(trace->server, SONDE_GDB_END_DETACHED);
 }
 
-static void recorded_answer_monitor(struct sonde_gdb_recorded *recorded,
+static void trace_answer_monitor(struct sonde_gdb_trace *trace,
 				    const char *rest,
 				    struct sonde_gdb_reply *reply)
 {
 	(void)rest;
 	sonde_gdb_reply_text(reply, "OK");
-	if (recorded->server)
-		sonde_gdb_server_end(recorded->server, SONDE_GDB_END_KILLED);
+	if (trace->server)
+		sonde_gdb_server_end(trace->server, SONDE_GDB_END_KILLED);
 }
 
 #define STOPPED "T05thread:1;"
@@ -157,16 +157,16 @@ static const struct {
 	{ "qfThreadInfo", NULL, "m1" },
 	{ "qsThreadInfo", NULL, "l" },
 	{ "qAttached", NULL, "1" },
-	{ "qC", recorded_answer_current, NULL },
+	{ "qC", trace_answer_current, NULL },
 	{ "qSymbol:", NULL, "OK" },
-	{ "qRcmd,65786974", recorded_answer_monitor, NULL }, /* exit */
+	{ "qRcmd,65786974", trace_answer_monitor, NULL }, /* exit */
 	{ "qXfer:auxv:read::", answer_auxv, NULL },
 	{ "qXfer:exec-file:read:", answer_exe, NULL },
 	{ "qXfer:libraries-svr4:read:", answer_libraries, NULL },
-	{ "vKill;", recorded_answer_detach, NULL },
+	{ "vKill;", trace_answer_detach, NULL },
 	{ "H", NULL, "OK" },
 	{ "T", NULL, "OK" },
-	{ "D", recorded_answer_detach, NULL },
+	{ "D", trace_answer_detach, NULL },
 	{ "g", answer_registers, NULL },
 	{ "p", answer_register, NULL },
 	{ "m", NULL, "E01" },
@@ -181,27 +181,27 @@ static const struct {
 	{ "S", NULL, STOPPED },
 };
 
-static void recorded_answer(struct sonde_gdb_recorded *recorded, size_t known,
+static void trace_answer(struct sonde_gdb_trace *trace, size_t known,
 			    const char *rest, struct sonde_gdb_reply *reply)
 {
 	if (all_known[known].answer)
-		all_known[known].answer(recorded, rest, reply);
+		all_known[known].answer(trace, rest, reply);
 	else if (all_known[known].text)
 		sonde_gdb_reply_text(reply, all_known[known].text);
 	else
 		sonde_gdb_reply_refuse(reply, no_process);
 }
 
-static bool recorded_packet(void *target, const char *packet, size_t length,
+static bool trace_packet(void *target, const char *packet, size_t length,
 			    struct sonde_gdb_reply *reply)
 {
-	struct sonde_gdb_recorded *recorded = target;
+	struct sonde_gdb_trace *trace = target;
 
 	if (strlen(packet) != length)
 		return true;
 	if (strcmp(packet, "k") == 0) {
-		if (recorded->server)
-			sonde_gdb_server_end(recorded->server,
+		if (trace->server)
+			sonde_gdb_server_end(trace->server,
 					     SONDE_GDB_END_KILLED);
 		return false;
 	}
@@ -209,37 +209,37 @@ static bool recorded_packet(void *target, const char *packet, size_t length,
 		size_t nr = strlen(all_known[i].word);
 
 		if (strncmp(packet, all_known[i].word, nr) == 0) {
-			recorded_answer(recorded, i, packet + nr, reply);
+			trace_answer(trace, i, packet + nr, reply);
 			break;
 		}
 	}
 	return true;
 }
 
-static void recorded_do_nothing(void *target)
+static void trace_do_nothing(void *target)
 {
 	(void)target;
 }
 
-static int recorded_fd(void *target)
+static int trace_fd(void *target)
 {
 	(void)target;
 	return -1;
 }
 
-static void recorded_features(void *target, struct sonde_gdb_reply *reply)
+static void trace_features(void *target, struct sonde_gdb_reply *reply)
 {
-	const struct sonde_gdb_recorded *recorded = target;
+	const struct sonde_gdb_trace *trace = target;
 
-	if (recorded->auxv.bytes)
+	if (trace->auxv.bytes)
 		sonde_gdb_reply_text(reply, ";qXfer:auxv:read+");
-	if (recorded->exe.bytes)
+	if (trace->exe.bytes)
 		sonde_gdb_reply_text(reply, ";qXfer:exec-file:read+");
-	if (recorded->libraries.bytes)
+	if (trace->libraries.bytes)
 		sonde_gdb_reply_text(reply, ";qXfer:libraries-svr4:read+");
 }
 
-static int recorded_read(void *target, uint64_t address, uint8_t *to,
+static int trace_read(void *target, uint64_t address, uint8_t *to,
 			 size_t size)
 {
 	(void)target;
@@ -248,7 +248,7 @@ static int recorded_read(void *target, uint64_t address, uint8_t *to,
 	return size ? -EIO : 0;
 }
 
-static struct sonde_process *recorded_process(void *target, char *error,
+static struct sonde_process *trace_process(void *target, char *error,
 					      size_t error_size)
 {
 	(void)target;
@@ -256,57 +256,57 @@ static struct sonde_process *recorded_process(void *target, char *error,
 	return NULL;
 }
 
-static pid_t recorded_pid(void *target)
+static pid_t trace_pid(void *target)
 {
 	(void)target;
 	return 0;
 }
 
-static void recorded_free(void *target)
+static void trace_free(void *target)
 {
-	struct sonde_gdb_recorded *recorded = target;
+	struct sonde_gdb_trace *trace = target;
 
-	if (!recorded)
+	if (!trace)
 		return;
-	free(recorded->auxv.bytes);
-	free(recorded->exe.bytes);
-	free(recorded->libraries.bytes);
-	free(recorded);
+	free(trace->auxv.bytes);
+	free(trace->exe.bytes);
+	free(trace->libraries.bytes);
+	free(trace);
 }
 
-const struct sonde_gdb_target_ops sonde_gdb_recorded_ops = {
-	.packet = recorded_packet,
-	.interrupt = recorded_do_nothing,
-	.fd = recorded_fd,
-	.ready = recorded_do_nothing,
-	.features = recorded_features,
-	.read = recorded_read,
-	.process = recorded_process,
-	.pid = recorded_pid,
-	.disconnected = recorded_do_nothing,
-	.free = recorded_free,
+const struct sonde_gdb_target_ops sonde_gdb_trace_ops = {
+	.packet = trace_packet,
+	.interrupt = trace_do_nothing,
+	.fd = trace_fd,
+	.ready = trace_do_nothing,
+	.features = trace_features,
+	.read = trace_read,
+	.process = trace_process,
+	.pid = trace_pid,
+	.disconnected = trace_do_nothing,
+	.free = trace_free,
 };
 
-int sonde_gdb_recorded_new(const char *directory,
-			   struct sonde_gdb_recorded **ret_recorded)
+int sonde_gdb_trace_new(const char *directory,
+			struct sonde_gdb_trace **ret_trace)
 {
-	struct sonde_gdb_recorded *recorded = calloc(1, sizeof(*recorded));
+	struct sonde_gdb_trace *trace = calloc(1, sizeof(*trace));
 
-	if (!recorded)
+	if (!trace)
 		return -ENOMEM;
-	*ret_recorded = recorded;
+	*ret_trace = trace;
 	if (!directory)
 		return 0;
 	/* What isn't there is not told of: symbols as the files have them. */
-	(void)sonde_probe_image_load(directory, "auxv", &recorded->auxv);
-	(void)sonde_probe_image_load(directory, "exe", &recorded->exe);
+	(void)sonde_probe_image_load(directory, "auxv", &trace->auxv);
+	(void)sonde_probe_image_load(directory, "exe", &trace->exe);
 	(void)sonde_probe_image_load(directory, "libraries",
-				     &recorded->libraries);
+				     &trace->libraries);
 	return 0;
 }
 
-void sonde_gdb_recorded_serve(struct sonde_gdb_recorded *recorded,
-			      struct sonde_gdb_server *server)
+void sonde_gdb_trace_serve(struct sonde_gdb_trace *trace,
+			   struct sonde_gdb_server *server)
 {
-	recorded->server = server;
+	trace->server = server;
 }

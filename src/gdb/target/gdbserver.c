@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proxy.c - a target under a stock gdbserver: what is passed, asked and hidden
- * (proxy.h).
+ * gdbserver.c - a target under a stock gdbserver: what is passed, asked and hidden
+ * (gdbserver.h).
  *
  * GDB's packets go through, but for memory that holds probes, registers,
  * breakpoints and stops, which the files beside this one answer. A packet for
  * gdbserver is sent only when its last answer has come, so answers need no
  * number.
  */
-#include "gdb/proxy.h"
+#include "gdb/target/gdbserver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,19 +19,19 @@
 
 #include "base/hex.h"
 #include "base/port.h"
-#include "gdb/proxy_parts.h"
 #include "gdb/server_parts.h"
+#include "gdb/target/gdbserver_parts.h"
 #include "sys/proc.h"
 
 /* ---- memory ---- */
 
 /* As much as is there, from the start; -EIO if nothing is. */
-static ssize_t proxy_read_memory(const struct sonde_gdb_proxy *proxy,
+static ssize_t gdbserver_read_memory(const struct sonde_gdb_gdbserver *gdbserver,
 				 uint64_t address, uint8_t *to, size_t size)
 {
-	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
+	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
 	ssize_t nr = -1;
-	int fd = proxy->pid ? sonde_proc_memory(proxy->pid, O_RDONLY) : -1;
+	int fd = gdbserver->pid ? sonde_proc_memory(gdbserver->pid, O_RDONLY) : -1;
 
 	if (fd >= 0) {
 		nr = pread(fd, to, size, (off_t)address);
@@ -46,16 +46,16 @@ static ssize_t proxy_read_memory(const struct sonde_gdb_proxy *proxy,
 
 /* m: gdbserver's answer, as it hides its own breakpoints; without our probes,
  * that is. */
-static void show_memory(struct sonde_gdb_proxy *proxy, const char *packet,
+static void show_memory(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
 			size_t length, struct sonde_gdb_reply *reply)
 {
-	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
+	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
 	const char *at = packet + 1;
 	uint64_t address;
 	uint8_t *bytes;
 	size_t nr;
 
-	sonde_gdb_proxy_pass(proxy, packet, length, reply);
+	sonde_gdb_gdbserver_pass(gdbserver, packet, length, reply);
 	if (!probes || !sonde_hex_take_number(&at, &address) ||
 	    reply->length < 2 || reply->bytes[0] == 'E')
 		return;
@@ -85,10 +85,10 @@ static bool is_probed(const struct sonde_probes *probes, uint64_t address,
 }
 
 /* M and X: what would overwrite a probe is refused. */
-static void change_memory(struct sonde_gdb_proxy *proxy, const char *packet,
+static void change_memory(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
 			  size_t length, struct sonde_gdb_reply *reply)
 {
-	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
+	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
 	const char *at = packet + 1;
 	uint64_t address;
 	uint64_t nr;
@@ -98,7 +98,7 @@ static void change_memory(struct sonde_gdb_proxy *proxy, const char *packet,
 		sonde_gdb_reply_refuse(reply, "a probe is there");
 		return;
 	}
-	sonde_gdb_proxy_pass(proxy, packet, length, reply);
+	sonde_gdb_gdbserver_pass(gdbserver, packet, length, reply);
 }
 
 /* ---- packets ---- */
@@ -109,7 +109,7 @@ static bool begins(const char *packet, const char *word)
 }
 
 /* The process that a stop reply tells of; 0: none. */
-static void proxy_learn_process(struct sonde_gdb_proxy *proxy,
+static void gdbserver_learn_process(struct sonde_gdb_gdbserver *gdbserver,
 				const struct sonde_gdb_reply *reply)
 {
 	const char *at = strstr(reply->bytes, "thread:p");
@@ -118,23 +118,23 @@ static void proxy_learn_process(struct sonde_gdb_proxy *proxy,
 	if (!at || reply->bytes[0] != 'T')
 		return;
 	at += strlen("thread:p");
-	if (sonde_hex_take_number(&at, &pid) && pid != 0 && !proxy->pid)
-		proxy->pid = (pid_t)pid;
+	if (sonde_hex_take_number(&at, &pid) && pid != 0 && !gdbserver->pid)
+		gdbserver->pid = (pid_t)pid;
 }
 
 /* Packets that a stop reply answers. */
-static bool ask_stop(struct sonde_gdb_proxy *proxy, const char *packet,
+static bool ask_stop(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
 		     size_t length, struct sonde_gdb_reply *reply)
 {
-	sonde_gdb_proxy_pass(proxy, packet, length, reply);
-	proxy_learn_process(proxy, reply);
+	sonde_gdb_gdbserver_pass(gdbserver, packet, length, reply);
+	gdbserver_learn_process(gdbserver, reply);
 	if (reply->bytes[0] == 'T')
-		sonde_gdb_proxy_tell_stop(proxy, reply);
+		sonde_gdb_gdbserver_tell_stop(gdbserver, reply);
 	return true;
 }
 
 /* D, vKill: of the process, and not of a child that it forked. */
-static bool is_for_process(const struct sonde_gdb_proxy *proxy,
+static bool is_for_process(const struct sonde_gdb_gdbserver *gdbserver,
 			   const char *packet)
 {
 	const char *at = strchr(packet, ';');
@@ -143,32 +143,32 @@ static bool is_for_process(const struct sonde_gdb_proxy *proxy,
 	if (!at)
 		return packet[0] == 'D';
 	at++;
-	return sonde_hex_take_number(&at, &pid) && (pid_t)pid == proxy->pid;
+	return sonde_hex_take_number(&at, &pid) && (pid_t)pid == gdbserver->pid;
 }
 
 /* D, k, vKill, monitor exit: gdbserver's last ones for the process. */
-static bool proxy_let_go(struct sonde_gdb_proxy *proxy, const char *packet,
+static bool gdbserver_let_go(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
 			 size_t length, struct sonde_gdb_reply *reply)
 {
 	enum sonde_gdb_end end = packet[0] == 'k' || packet[0] == 'q' ?
 					 SONDE_GDB_END_KILLED :
 					 SONDE_GDB_END_EXITED;
 
-	sonde_gdb_server_forget(proxy->server);
-	sonde_gdb_proxy_forget(proxy);
-	if (end == SONDE_GDB_END_KILLED || !proxy->multi)
-		sonde_gdb_server_end(proxy->server, end);
+	sonde_gdb_server_forget(gdbserver->server);
+	sonde_gdb_gdbserver_forget(gdbserver);
+	if (end == SONDE_GDB_END_KILLED || !gdbserver->multi)
+		sonde_gdb_server_end(gdbserver->server, end);
 	if (packet[0] == 'k') {
-		(void)sonde_gdb_upstream_send(proxy->up, packet, length);
+		(void)sonde_gdb_connection_send(gdbserver->up, packet, length);
 		return false;
 	}
-	sonde_gdb_proxy_pass(proxy, packet, length, reply);
+	sonde_gdb_gdbserver_pass(gdbserver, packet, length, reply);
 	return true;
 }
 
 /* "vFile:pread:fd,count,offset": no more than our packets hold. Less than asked
  * for is an answer, too. */
-static void pass_pread(struct sonde_gdb_proxy *proxy, const char *packet,
+static void pass_pread(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
 		       struct sonde_gdb_reply *reply)
 {
 	const char *at = packet + strlen("vFile:pread:");
@@ -184,118 +184,118 @@ static void pass_pread(struct sonde_gdb_proxy *proxy, const char *packet,
 	}
 	if (count > COUNT_MAX)
 		count = COUNT_MAX;
-	(void)sonde_gdb_proxy_ask(proxy, "vFile:pread:%llx,%llx%s",
-				  (unsigned long long)fd,
-				  (unsigned long long)count, at);
-	sonde_gdb_reply_bytes(reply, proxy->scratch.bytes,
-			      proxy->scratch.length);
+	(void)sonde_gdb_gdbserver_ask(gdbserver, "vFile:pread:%llx,%llx%s",
+				      (unsigned long long)fd,
+				      (unsigned long long)count, at);
+	sonde_gdb_reply_bytes(reply, gdbserver->scratch.bytes,
+			      gdbserver->scratch.length);
 }
 
 /* "monitor ...": what it prints comes in packets of its own, "O...". */
-static void pass_command(struct sonde_gdb_proxy *proxy, const char *packet,
+static void pass_command(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
 			 size_t length, struct sonde_gdb_reply *reply)
 {
 	bool notification;
 
-	sonde_gdb_proxy_pass(proxy, packet, length, reply);
-	while (!proxy->gone && reply->bytes[0] == 'O' &&
+	sonde_gdb_gdbserver_pass(gdbserver, packet, length, reply);
+	while (!gdbserver->gone && reply->bytes[0] == 'O' &&
 	       reply->bytes[1] != 'K') {
-		sonde_gdb_server_send(proxy->server, reply);
-		if (sonde_gdb_upstream_hear(proxy->up, true, reply,
-					    &notification) != 1)
-			proxy->gone = true;
+		sonde_gdb_server_send(gdbserver->server, reply);
+		if (sonde_gdb_connection_hear(gdbserver->up, true, reply,
+					      &notification) != 1)
+			gdbserver->gone = true;
 	}
 }
 
-static bool other_packet(struct sonde_gdb_proxy *proxy, const char *packet,
+static bool other_packet(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
 			 size_t length, struct sonde_gdb_reply *reply)
 {
 	if (begins(packet, "vStopped")) {
-		sonde_gdb_proxy_next_stop(proxy, reply);
+		sonde_gdb_gdbserver_next_stop(gdbserver, reply);
 		return true;
 	}
 	if (begins(packet, "vFile:pread:")) {
-		pass_pread(proxy, packet, reply);
+		pass_pread(gdbserver, packet, reply);
 		return true;
 	}
 	if (begins(packet, "vRun;") || begins(packet, "vAttach;") ||
 	    packet[0] == '?')
-		return ask_stop(proxy, packet, length, reply);
+		return ask_stop(gdbserver, packet, length, reply);
 	if (packet[0] == 'k' || begins(packet, "qRcmd,65786974") ||
 	    ((packet[0] == 'D' || begins(packet, "vKill;")) &&
-	     is_for_process(proxy, packet)))
-		return proxy_let_go(proxy, packet, length, reply);
+	     is_for_process(gdbserver, packet)))
+		return gdbserver_let_go(gdbserver, packet, length, reply);
 	if (begins(packet, "qRcmd,")) {
-		pass_command(proxy, packet, length, reply);
+		pass_command(gdbserver, packet, length, reply);
 		return true;
 	}
-	sonde_gdb_proxy_pass(proxy, packet, length, reply);
-	if (begins(packet, "Hg") && length < sizeof(proxy->general))
-		snprintf(proxy->general, sizeof(proxy->general), "%s", packet);
+	sonde_gdb_gdbserver_pass(gdbserver, packet, length, reply);
+	if (begins(packet, "Hg") && length < sizeof(gdbserver->general))
+		snprintf(gdbserver->general, sizeof(gdbserver->general), "%s", packet);
 	if (begins(packet, "QNonStop:"))
-		proxy->non_stop = packet[strlen("QNonStop:")] == '1';
+		gdbserver->non_stop = packet[strlen("QNonStop:")] == '1';
 	return true;
 }
 
 static bool answer(void *target, const char *packet, size_t length,
 		   struct sonde_gdb_reply *reply)
 {
-	struct sonde_gdb_proxy *proxy = target;
+	struct sonde_gdb_gdbserver *gdbserver = target;
 
 	switch (packet[0]) {
 	case 'g':
 	case 'G':
-		sonde_gdb_proxy_registers(proxy, packet, reply);
+		sonde_gdb_gdbserver_registers(gdbserver, packet, reply);
 		return true;
 	case 'p':
 	case 'P':
 		return true; /* not supported; so GDB uses g and G */
 	case 'm':
-		show_memory(proxy, packet, length, reply);
+		show_memory(gdbserver, packet, length, reply);
 		return true;
 	case 'M':
 	case 'X':
-		change_memory(proxy, packet, length, reply);
+		change_memory(gdbserver, packet, length, reply);
 		return true;
 	case 'Z':
 	case 'z':
 		if (packet[1] == '0') {
-			sonde_gdb_proxy_break(proxy, packet, length, reply);
+			sonde_gdb_gdbserver_break(gdbserver, packet, length, reply);
 			return true;
 		}
 		break;
 	default:
 		if (begins(packet, "vCont;") ||
 		    (packet[0] && strchr("cCsS", packet[0])))
-			return sonde_gdb_proxy_resume(proxy, packet, length,
-						      reply);
+			return sonde_gdb_gdbserver_resume(gdbserver, packet, length,
+							  reply);
 		break;
 	}
-	return other_packet(proxy, packet, length, reply);
+	return other_packet(gdbserver, packet, length, reply);
 }
 
 /* ---- the rest of the target's operations ---- */
 
 static void interrupt(void *target)
 {
-	struct sonde_gdb_proxy *proxy = target;
+	struct sonde_gdb_gdbserver *gdbserver = target;
 
-	(void)sonde_gdb_upstream_interrupt(proxy->up);
+	(void)sonde_gdb_connection_interrupt(gdbserver->up);
 }
 
 static int get_fd(void *target)
 {
-	struct sonde_gdb_proxy *proxy = target;
+	struct sonde_gdb_gdbserver *gdbserver = target;
 
-	return proxy->gone ? -1 : sonde_gdb_upstream_fd(proxy->up);
+	return gdbserver->gone ? -1 : sonde_gdb_connection_fd(gdbserver->up);
 }
 
 static void ready(void *target)
 {
-	sonde_gdb_proxy_hear(target);
+	sonde_gdb_gdbserver_hear(target);
 }
 
-/* Those of gdbserver's features that the proxy passes on. */
+/* Those of gdbserver's features that the gdbserver passes on. */
 static void add_features(void *target, struct sonde_gdb_reply *reply)
 {
 	static const char *const wanted[] = {
@@ -329,8 +329,8 @@ static void add_features(void *target, struct sonde_gdb_reply *reply)
 		"QThreadEvents+",
 		"no-resumed+",
 	};
-	struct sonde_gdb_proxy *proxy = target;
-	const char *theirs = sonde_gdb_upstream_features(proxy->up);
+	struct sonde_gdb_gdbserver *gdbserver = target;
+	const char *theirs = sonde_gdb_connection_features(gdbserver->up);
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(wanted); i++) {
 		const char *found = strstr(theirs, wanted[i]);
@@ -345,7 +345,7 @@ static void add_features(void *target, struct sonde_gdb_reply *reply)
 static int read_for_server(void *target, uint64_t address, uint8_t *to,
 			   size_t size)
 {
-	ssize_t nr = proxy_read_memory(target, address, to, size);
+	ssize_t nr = gdbserver_read_memory(target, address, to, size);
 
 	return nr == (ssize_t)size ? 0 : -EIO;
 }
@@ -353,71 +353,71 @@ static int read_for_server(void *target, uint64_t address, uint8_t *to,
 static struct sonde_process *get_process(void *target, char *error,
 					 size_t error_size)
 {
-	struct sonde_gdb_proxy *proxy = target;
-	struct sonde_gdb_loan loan = { .proxy = proxy };
+	struct sonde_gdb_gdbserver *gdbserver = target;
+	struct sonde_gdb_loan loan = { .gdbserver = gdbserver };
 	struct sonde_process_error why = { "" };
 	int rc;
 
-	if (proxy->process)
-		return proxy->process;
-	if (!proxy->pid || proxy->gone || proxy->running) {
+	if (gdbserver->process)
+		return gdbserver->process;
+	if (!gdbserver->pid || gdbserver->gone || gdbserver->running) {
 		snprintf(error, error_size,
-			 proxy->running ? "the program is running" :
+			 gdbserver->running ? "the program is running" :
 					  "there is no program");
 		return NULL;
 	}
-	rc = sonde_gdb_proxy_lend(proxy, &loan);
+	rc = sonde_gdb_gdbserver_lend(gdbserver, &loan);
 	if (rc == 0) {
 		snprintf(why.text, sizeof(why.text),
 			 "the program can't be "
 			 "opened");
-		rc = sonde_process_open(proxy->pid, &sonde_gdb_proxy_borrow,
-					&loan, &why, &proxy->process);
-		sonde_gdb_proxy_give_back(proxy);
+		rc = sonde_process_open(gdbserver->pid, &sonde_gdb_gdbserver_borrow,
+					&loan, &why, &gdbserver->process);
+		sonde_gdb_gdbserver_give_back(gdbserver);
 	}
 	if (rc == 0)
-		rc = sonde_process_install(proxy->process, &why);
+		rc = sonde_process_install(gdbserver->process, &why);
 	if (rc != 0) {
 		snprintf(error, error_size, "%s", why.text);
-		sonde_process_close(proxy->process);
-		proxy->process = NULL;
+		sonde_process_close(gdbserver->process);
+		gdbserver->process = NULL;
 	}
-	if (proxy->process)
+	if (gdbserver->process)
 		sonde_store_relaxed(
-			&sonde_process_agent(proxy->process)->is_driven, 1);
-	return proxy->process;
+			&sonde_process_agent(gdbserver->process)->is_driven, 1);
+	return gdbserver->process;
 }
 
 static pid_t get_pid(void *target)
 {
-	struct sonde_gdb_proxy *proxy = target;
+	struct sonde_gdb_gdbserver *gdbserver = target;
 
-	return proxy->pid;
+	return gdbserver->pid;
 }
 
 static void patching(void *target, bool begins_now)
 {
-	sonde_gdb_proxy_lift_breaks(target, begins_now);
+	sonde_gdb_gdbserver_lift_breaks(target, begins_now);
 }
 
 /* GDB is away. What is stopped stays so, as with gdbserver. */
 static void disconnected(void *target)
 {
-	struct sonde_gdb_proxy *proxy = target;
+	struct sonde_gdb_gdbserver *gdbserver = target;
 
-	proxy->notified = false;
+	gdbserver->notified = false;
 }
 
-static void free_proxy(void *target)
+static void free_gdbserver(void *target)
 {
-	struct sonde_gdb_proxy *proxy = target;
+	struct sonde_gdb_gdbserver *gdbserver = target;
 
-	sonde_gdb_proxy_forget(proxy);
-	sonde_gdb_upstream_free(proxy->up);
-	free(proxy);
+	sonde_gdb_gdbserver_forget(gdbserver);
+	sonde_gdb_connection_free(gdbserver->up);
+	free(gdbserver);
 }
 
-const struct sonde_gdb_target_ops sonde_gdb_proxy_ops = {
+const struct sonde_gdb_target_ops sonde_gdb_gdbserver_ops = {
 	.packet = answer,
 	.interrupt = interrupt,
 	.fd = get_fd,
@@ -428,39 +428,39 @@ const struct sonde_gdb_target_ops sonde_gdb_proxy_ops = {
 	.pid = get_pid,
 	.patching = patching,
 	.disconnected = disconnected,
-	.free = free_proxy,
+	.free = free_gdbserver,
 };
 
-int sonde_gdb_proxy_new(const struct sonde_gdb_upstream_config *config,
-			char *error, size_t error_size,
-			struct sonde_gdb_proxy **ret_proxy)
+int sonde_gdb_gdbserver_new(const struct sonde_gdb_connection_config *config,
+			    char *error, size_t error_size,
+			    struct sonde_gdb_gdbserver **ret_gdbserver)
 {
-	struct sonde_gdb_proxy *proxy = calloc(1, sizeof(*proxy));
+	struct sonde_gdb_gdbserver *gdbserver = calloc(1, sizeof(*gdbserver));
 	int rc;
 
-	if (!proxy) {
+	if (!gdbserver) {
 		snprintf(error, error_size, "out of memory");
 		return -ENOMEM;
 	}
-	proxy->multi = config->multi;
-	rc = sonde_gdb_upstream_start(config, error, error_size, &proxy->up);
+	gdbserver->multi = config->multi;
+	rc = sonde_gdb_connection_start(config, error, error_size, &gdbserver->up);
 	if (rc == 0 && !config->multi) {
-		rc = sonde_gdb_proxy_ask(proxy, "?");
-		proxy_learn_process(proxy, &proxy->scratch);
+		rc = sonde_gdb_gdbserver_ask(gdbserver, "?");
+		gdbserver_learn_process(gdbserver, &gdbserver->scratch);
 		if (rc != 0)
 			snprintf(error, error_size, "gdbserver has ended");
 	}
 	if (rc != 0) {
-		sonde_gdb_upstream_free(proxy->up);
-		free(proxy);
+		sonde_gdb_connection_free(gdbserver->up);
+		free(gdbserver);
 		return rc;
 	}
-	*ret_proxy = proxy;
+	*ret_gdbserver = gdbserver;
 	return 0;
 }
 
-void sonde_gdb_proxy_serve(struct sonde_gdb_proxy *proxy,
-			   struct sonde_gdb_server *server)
+void sonde_gdb_gdbserver_serve(struct sonde_gdb_gdbserver *gdbserver,
+			       struct sonde_gdb_server *server)
 {
-	proxy->server = server;
+	gdbserver->server = server;
 }

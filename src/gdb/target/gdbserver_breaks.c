@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proxy_breaks.c - GDB's software breakpoints.
+ * gdbserver_breaks.c - GDB's software breakpoints.
  *
  * One with conditions, all of which are understood, becomes probes that break:
  * one for each condition, as any of them may be true. Any other one is
@@ -20,18 +20,19 @@
 #include "base/hex.h"
 #include "base/port.h"
 #include "expr/agent.h"
-#include "gdb/proxy_parts.h"
 #include "gdb/server_parts.h"
+#include "gdb/target/gdbserver_parts.h"
 
 /* No more conditions than that on one address, or gdbserver does it. */
 #define CONDITIONS_MAX 16
 
-struct sonde_gdb_break *sonde_gdb_proxy_break_at(struct sonde_gdb_proxy *proxy,
-						 uint64_t address)
+struct sonde_gdb_break *
+sonde_gdb_gdbserver_break_at(struct sonde_gdb_gdbserver *gdbserver,
+			     uint64_t address)
 {
-	for (size_t i = 0; i < proxy->nr_breaks; i++)
-		if (proxy->breaks[i].address == address)
-			return &proxy->breaks[i];
+	for (size_t i = 0; i < gdbserver->nr_breaks; i++)
+		if (gdbserver->breaks[i].address == address)
+			return &gdbserver->breaks[i];
 	return NULL;
 }
 
@@ -39,10 +40,10 @@ struct sonde_gdb_break *sonde_gdb_proxy_break_at(struct sonde_gdb_proxy *proxy,
 
 /* Whether the instruction there is displaced, and not the first one of its
  * window: where its part of the pad begins; 0. */
-static uint64_t breaks_find_copy(const struct sonde_gdb_proxy *proxy,
+static uint64_t breaks_find_copy(const struct sonde_gdb_gdbserver *gdbserver,
 				 uint64_t address)
 {
-	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
+	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
 	uint64_t copy = probes ? sonde_probes_copy_of(probes, address) : 0;
 	uint64_t first;
 	bool exact = false;
@@ -54,7 +55,7 @@ static uint64_t breaks_find_copy(const struct sonde_gdb_proxy *proxy,
 }
 
 /* "Z0,address,1" and what conditions the packet has. */
-static int place_in_program(struct sonde_gdb_proxy *proxy,
+static int place_in_program(struct sonde_gdb_gdbserver *gdbserver,
 			    struct sonde_gdb_break *this)
 {
 	const char *conditions = strchr(this->packet, ';');
@@ -64,31 +65,32 @@ static int place_in_program(struct sonde_gdb_proxy *proxy,
 	sonde_gdb_reply_format(&packet, "Z0,%llx,1%s",
 			       (unsigned long long)this->address,
 			       conditions ? conditions : "");
-	sonde_gdb_proxy_pass(proxy, packet.bytes, packet.length,
-			     &proxy->scratch);
-	return strcmp(proxy->scratch.bytes, "OK") == 0 ? 0 : -1;
+	sonde_gdb_gdbserver_pass(gdbserver, packet.bytes, packet.length,
+				 &gdbserver->scratch);
+	return strcmp(gdbserver->scratch.bytes, "OK") == 0 ? 0 : -1;
 }
 
-static int breaks_place(struct sonde_gdb_proxy *proxy,
+static int breaks_place(struct sonde_gdb_gdbserver *gdbserver,
 			struct sonde_gdb_break *this)
 {
-	uint64_t copy = breaks_find_copy(proxy, this->address);
+	uint64_t copy = breaks_find_copy(gdbserver, this->address);
 	int rc;
 
 	this->in_pad = copy;
 	if (copy) {
 		this->old = SONDE_GDB_INT3;
-		rc = sonde_probes_swap_byte(proxy->server->probes, copy,
+		rc = sonde_probes_swap_byte(gdbserver->server->probes, copy,
 					    &this->old);
 	} else {
-		rc = place_in_program(proxy, this);
+		rc = place_in_program(gdbserver, this);
 	}
 	if (rc == 0)
 		this->placed = copy ? copy : this->address;
 	return rc;
 }
 
-static void unplace(struct sonde_gdb_proxy *proxy, struct sonde_gdb_break *this)
+static void unplace(struct sonde_gdb_gdbserver *gdbserver,
+		    struct sonde_gdb_break *this)
 {
 	uint64_t placed = this->placed;
 
@@ -96,44 +98,45 @@ static void unplace(struct sonde_gdb_proxy *proxy, struct sonde_gdb_break *this)
 	if (!placed)
 		return;
 	if (!this->in_pad)
-		(void)sonde_gdb_proxy_ask(proxy, "z0,%llx,1",
-					  (unsigned long long)placed);
-	else if (proxy->server->probes)
-		(void)sonde_probes_swap_byte(proxy->server->probes, placed,
+		(void)sonde_gdb_gdbserver_ask(gdbserver, "z0,%llx,1",
+					      (unsigned long long)placed);
+	else if (gdbserver->server->probes)
+		(void)sonde_probes_swap_byte(gdbserver->server->probes, placed,
 					     &this->old);
 }
 
-void sonde_gdb_proxy_lift_breaks(struct sonde_gdb_proxy *proxy, bool lift)
+void sonde_gdb_gdbserver_lift_breaks(struct sonde_gdb_gdbserver *gdbserver,
+				     bool lift)
 {
-	if (proxy->running || proxy->gone || proxy->lifted == lift)
+	if (gdbserver->running || gdbserver->gone || gdbserver->lifted == lift)
 		return;
-	proxy->lifted = lift;
-	for (size_t i = 0; i < proxy->nr_breaks; i++) {
-		struct sonde_gdb_break *this = &proxy->breaks[i];
+	gdbserver->lifted = lift;
+	for (size_t i = 0; i < gdbserver->nr_breaks; i++) {
+		struct sonde_gdb_break *this = &gdbserver->breaks[i];
 
 		if (lift)
-			unplace(proxy, this);
+			unplace(gdbserver, this);
 		else if (!this->nr_indexes)
-			(void)breaks_place(proxy, this);
+			(void)breaks_place(gdbserver, this);
 	}
 }
 
 /* ---- as probes ---- */
 
-static void remove_probes(struct sonde_gdb_proxy *proxy,
+static void remove_probes(struct sonde_gdb_gdbserver *gdbserver,
 			  struct sonde_gdb_break *this)
 {
 	struct sonde_probes *probes =
-		proxy->process ? sonde_gdb_server_probes(proxy->server) : NULL;
+		gdbserver->process ? sonde_gdb_server_probes(gdbserver->server) : NULL;
 
 	if (this->nr_indexes)
-		sonde_gdb_proxy_lift_breaks(proxy, true);
+		sonde_gdb_gdbserver_lift_breaks(gdbserver, true);
 	for (size_t i = 0; probes && i < this->nr_indexes; i++)
 		(void)sonde_probes_remove(probes, this->indexes[i]);
 	free(this->indexes);
 	this->indexes = NULL;
 	this->nr_indexes = 0;
-	sonde_gdb_proxy_lift_breaks(proxy, false);
+	sonde_gdb_gdbserver_lift_breaks(gdbserver, false);
 }
 
 /* The conditions ";Xlength,bytes..." as programs. How many; 0: none, or one
@@ -174,11 +177,11 @@ refuse:
 	return 0;
 }
 
-static int breaks_add_probes(struct sonde_gdb_proxy *proxy,
+static int breaks_add_probes(struct sonde_gdb_gdbserver *gdbserver,
 			     struct sonde_gdb_break *this,
 			     struct sonde_program *const *programs, size_t nr)
 {
-	struct sonde_probes *probes = sonde_gdb_server_probes(proxy->server);
+	struct sonde_probes *probes = sonde_gdb_server_probes(gdbserver->server);
 	struct sonde_probe_spec specs[CONDITIONS_MAX];
 	struct sonde_process_error error;
 	int rc;
@@ -193,26 +196,26 @@ static int breaks_add_probes(struct sonde_gdb_proxy *proxy,
 		specs[i].breaks = true;
 		specs[i].force_register = UINT8_MAX;
 	}
-	sonde_gdb_proxy_lift_breaks(proxy, true);
+	sonde_gdb_gdbserver_lift_breaks(gdbserver, true);
 	rc = sonde_probes_add_all(probes, specs, nr, &error, this->indexes);
 	if (rc == 0)
 		this->nr_indexes = nr;
-	sonde_gdb_proxy_lift_breaks(proxy, false);
+	sonde_gdb_gdbserver_lift_breaks(gdbserver, false);
 	return rc;
 }
 
 /* True: it is in. */
-static bool become_probes(struct sonde_gdb_proxy *proxy,
+static bool become_probes(struct sonde_gdb_gdbserver *gdbserver,
 			  struct sonde_gdb_break *this)
 {
 	struct sonde_program *programs[CONDITIONS_MAX];
 	size_t nr = 0;
 	int rc = -1;
 
-	if (!proxy->running && !proxy->gone && proxy->pid)
+	if (!gdbserver->running && !gdbserver->gone && gdbserver->pid)
 		nr = read_conditions(this->packet, programs);
 	if (nr > 0)
-		rc = breaks_add_probes(proxy, this, programs, nr);
+		rc = breaks_add_probes(gdbserver, this, programs, nr);
 	if (rc != 0) {
 		free(this->indexes);
 		this->indexes = NULL;
@@ -224,40 +227,42 @@ static bool become_probes(struct sonde_gdb_proxy *proxy,
 
 /* ---- packets ---- */
 
-static void take_out(struct sonde_gdb_proxy *proxy, struct sonde_gdb_break *it)
+static void take_out(struct sonde_gdb_gdbserver *gdbserver,
+		     struct sonde_gdb_break *it)
 {
 	struct sonde_gdb_break this = *it;
 
 	/* First, as those in the list are put back after a change. */
-	*it = proxy->breaks[--proxy->nr_breaks];
-	unplace(proxy, &this);
-	remove_probes(proxy, &this);
+	*it = gdbserver->breaks[--gdbserver->nr_breaks];
+	unplace(gdbserver, &this);
+	remove_probes(gdbserver, &this);
 	free(this.packet);
 }
 
-static int breaks_put_in(struct sonde_gdb_proxy *proxy, uint64_t address,
+static int breaks_put_in(struct sonde_gdb_gdbserver *gdbserver, uint64_t address,
 			 const char *packet)
 {
 	struct sonde_gdb_break *breaks = reallocarray(
-		proxy->breaks, proxy->nr_breaks + 1, sizeof(*proxy->breaks));
+		gdbserver->breaks, gdbserver->nr_breaks + 1, sizeof(*gdbserver->breaks));
 	struct sonde_gdb_break this = { .address = address };
 
 	if (!breaks)
 		return -1;
-	proxy->breaks = breaks;
+	gdbserver->breaks = breaks;
 	this.packet = strdup(packet);
 	if (!this.packet)
 		return -1;
-	if (!become_probes(proxy, &this) && breaks_place(proxy, &this) != 0) {
+	if (!become_probes(gdbserver, &this) && breaks_place(gdbserver, &this) != 0) {
 		free(this.packet);
 		return -1;
 	}
-	proxy->breaks[proxy->nr_breaks++] = this;
+	gdbserver->breaks[gdbserver->nr_breaks++] = this;
 	return 0;
 }
 
-void sonde_gdb_proxy_break(struct sonde_gdb_proxy *proxy, const char *packet,
-			   size_t length, struct sonde_gdb_reply *reply)
+void sonde_gdb_gdbserver_break(struct sonde_gdb_gdbserver *gdbserver,
+			       const char *packet, size_t length,
+			       struct sonde_gdb_reply *reply)
 {
 	const char *at = packet + strlen("Z0");
 	struct sonde_gdb_break *old;
@@ -268,28 +273,28 @@ void sonde_gdb_proxy_break(struct sonde_gdb_proxy *proxy, const char *packet,
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
-	old = sonde_gdb_proxy_break_at(proxy, address);
+	old = sonde_gdb_gdbserver_break_at(gdbserver, address);
 	if (packet[0] == 'Z' && old && strcmp(old->packet, packet) == 0) {
 		sonde_gdb_reply_text(reply, "OK");
 		return;
 	}
 	if (old)
-		take_out(proxy, old);
-	if (packet[0] == 'Z' && breaks_put_in(proxy, address, packet) != 0)
+		take_out(gdbserver, old);
+	if (packet[0] == 'Z' && breaks_put_in(gdbserver, address, packet) != 0)
 		sonde_gdb_reply_error(reply, 1);
 	else
 		sonde_gdb_reply_text(reply, "OK");
 }
 
-void sonde_gdb_proxy_forget_breaks(struct sonde_gdb_proxy *proxy)
+void sonde_gdb_gdbserver_forget_breaks(struct sonde_gdb_gdbserver *gdbserver)
 {
-	while (proxy->nr_breaks > 0) {
+	while (gdbserver->nr_breaks > 0) {
 		struct sonde_gdb_break *this =
-			&proxy->breaks[--proxy->nr_breaks];
+			&gdbserver->breaks[--gdbserver->nr_breaks];
 
 		free(this->packet);
 		free(this->indexes);
 	}
-	free(proxy->breaks);
-	proxy->breaks = NULL;
+	free(gdbserver->breaks);
+	gdbserver->breaks = NULL;
 }

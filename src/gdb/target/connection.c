@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * upstream.c - a stock gdbserver: its start, its connection, its end
- * (upstream.h).
+ * connection.c - a stock gdbserver: its start, its connection, its end
+ * (connection.h).
  *
  * One question is on its way at a time. A notification that comes before its
  * answer is kept, and handed out when the caller next listens; what is read is
  * taken apart by packet.c. Asking waits for gdbserver, nothing else does.
  */
-#include "gdb/upstream.h"
+#include "gdb/target/connection.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ struct kept {
 	char text[];
 };
 
-struct sonde_gdb_upstream {
+struct sonde_gdb_connection {
 	int fd;
 	pid_t child;
 	char *features;
@@ -52,7 +52,7 @@ struct sonde_gdb_upstream {
 	char frame[SONDE_GDB_FRAME_MAX];
 };
 
-static int upstream_complain(char *error, size_t error_size, const char *what,
+static int connection_complain(char *error, size_t error_size, const char *what,
 			     int rc)
 {
 	char text[128];
@@ -64,64 +64,64 @@ static int upstream_complain(char *error, size_t error_size, const char *what,
 
 /* ---- the connection ---- */
 
-static int write_all(struct sonde_gdb_upstream *upstream, const char *bytes,
+static int write_all(struct sonde_gdb_connection *connection, const char *bytes,
 		     size_t nr)
 {
-	return sonde_write_all(upstream->fd, bytes, nr) ? -EPIPE : 0;
+	return sonde_write_all(connection->fd, bytes, nr) ? -EPIPE : 0;
 }
 
-int sonde_gdb_upstream_send(struct sonde_gdb_upstream *upstream,
-			    const char *body, size_t length)
+int sonde_gdb_connection_send(struct sonde_gdb_connection *connection,
+			      const char *body, size_t length)
 {
-	size_t nr = sonde_gdb_packet_frame(body, length, upstream->frame);
+	size_t nr = sonde_gdb_packet_frame(body, length, connection->frame);
 
-	return write_all(upstream, upstream->frame, nr);
+	return write_all(connection, connection->frame, nr);
 }
 
-int sonde_gdb_upstream_interrupt(struct sonde_gdb_upstream *upstream)
+int sonde_gdb_connection_interrupt(struct sonde_gdb_connection *connection)
 {
-	return write_all(upstream, "\003", 1);
+	return write_all(connection, "\003", 1);
 }
 
 /* 1: there are bytes; 0: not now; -EPIPE. */
-static int fill(struct sonde_gdb_upstream *upstream, bool wait)
+static int fill(struct sonde_gdb_connection *connection, bool wait)
 {
-	struct pollfd poll_fd = { .fd = upstream->fd, .events = POLLIN };
+	struct pollfd poll_fd = { .fd = connection->fd, .events = POLLIN };
 	int ready;
 	ssize_t n;
 
-	if (upstream->at < upstream->have)
+	if (connection->at < connection->have)
 		return 1;
 	do
 		ready = poll(&poll_fd, 1, wait ? -1 : 0);
 	while (ready < 0 && errno == EINTR);
 	if (ready <= 0)
 		return ready < 0 ? -EPIPE : 0;
-	n = read(upstream->fd, upstream->bytes, sizeof(upstream->bytes));
+	n = read(connection->fd, connection->bytes, sizeof(connection->bytes));
 	if (n <= 0) /* EIO: the other side has closed its terminal */
 		return n < 0 && errno == EINTR ? 0 : -EPIPE;
-	upstream->at = 0;
-	upstream->have = (size_t)n;
+	connection->at = 0;
+	connection->have = (size_t)n;
 	return 1;
 }
 
 /* 1: a whole message is in packets.body; of one that is too long, an error. */
-static int upstream_hear(struct sonde_gdb_upstream *upstream, bool wait)
+static int connection_hear(struct sonde_gdb_connection *connection, bool wait)
 {
 	for (;;) {
-		int rc = fill(upstream, wait);
+		int rc = fill(connection, wait);
 
 		if (rc < 0 || (rc == 0 && !wait))
 			return rc;
-		while (upstream->at < upstream->have) {
+		while (connection->at < connection->have) {
 			enum sonde_gdb_heard heard = sonde_gdb_packets_hear(
-				&upstream->packets,
-				upstream->bytes[upstream->at++]);
+				&connection->packets,
+				connection->bytes[connection->at++]);
 
 			if (heard == SONDE_GDB_HEARD_TOO_LONG)
-				upstream->packets.length = (size_t)snprintf(
-					upstream->packets.body,
-					sizeof(upstream->packets.body), "E01");
+				connection->packets.length = (size_t)snprintf(
+					connection->packets.body,
+					sizeof(connection->packets.body), "E01");
 			if (heard == SONDE_GDB_HEARD_PACKET ||
 			    heard == SONDE_GDB_HEARD_TOO_LONG)
 				return 1;
@@ -135,67 +135,67 @@ static void put(struct sonde_gdb_reply *reply, const char *text, size_t length)
 	sonde_gdb_reply_bytes(reply, text, length);
 }
 
-static int keep(struct sonde_gdb_upstream *upstream)
+static int keep(struct sonde_gdb_connection *connection)
 {
-	struct kept *kept = malloc(sizeof(*kept) + upstream->packets.length);
+	struct kept *kept = malloc(sizeof(*kept) + connection->packets.length);
 
 	if (!kept)
 		return -ENOMEM;
 	kept->next = NULL;
-	kept->length = upstream->packets.length;
-	memcpy(kept->text, upstream->packets.body, kept->length);
-	*upstream->last = kept;
-	upstream->last = &kept->next;
+	kept->length = connection->packets.length;
+	memcpy(kept->text, connection->packets.body, kept->length);
+	*connection->last = kept;
+	connection->last = &kept->next;
 	return 0;
 }
 
-int sonde_gdb_upstream_ask(struct sonde_gdb_upstream *upstream,
-			   const char *body, size_t length,
-			   struct sonde_gdb_reply *reply)
+int sonde_gdb_connection_ask(struct sonde_gdb_connection *connection,
+			     const char *body, size_t length,
+			     struct sonde_gdb_reply *reply)
 {
-	int rc = sonde_gdb_upstream_send(upstream, body, length);
+	int rc = sonde_gdb_connection_send(connection, body, length);
 
 	while (rc == 0) {
-		rc = upstream_hear(upstream, true);
+		rc = connection_hear(connection, true);
 		if (rc < 0)
 			return rc;
-		if (!upstream->packets.is_notification) {
-			put(reply, upstream->packets.body,
-			    upstream->packets.length);
+		if (!connection->packets.is_notification) {
+			put(reply, connection->packets.body,
+			    connection->packets.length);
 			return 0;
 		}
-		rc = keep(upstream);
+		rc = keep(connection);
 	}
 	return rc;
 }
 
-int sonde_gdb_upstream_hear(struct sonde_gdb_upstream *upstream, bool wait,
-			    struct sonde_gdb_reply *reply,
-			    bool *ret_notification)
+int sonde_gdb_connection_hear(struct sonde_gdb_connection *connection, bool wait,
+			      struct sonde_gdb_reply *reply,
+			      bool *ret_notification)
 {
-	struct kept *kept = upstream->first;
+	struct kept *kept = connection->first;
 	int rc;
 
 	if (kept) {
 		put(reply, kept->text, kept->length);
 		*ret_notification = true;
-		upstream->first = kept->next;
-		if (!upstream->first)
-			upstream->last = &upstream->first;
+		connection->first = kept->next;
+		if (!connection->first)
+			connection->last = &connection->first;
 		free(kept);
 		return 1;
 	}
-	rc = upstream_hear(upstream, wait);
+	rc = connection_hear(connection, wait);
 	if (rc == 1) {
-		put(reply, upstream->packets.body, upstream->packets.length);
-		*ret_notification = upstream->packets.is_notification;
+		put(reply, connection->packets.body, connection->packets.length);
+		*ret_notification = connection->packets.is_notification;
 	}
 	return rc;
 }
 
 /* ---- its life ---- */
 
-static void run_gdbserver(const struct sonde_gdb_upstream_config *config,
+static void run_gdbserver(const struct sonde_gdb_connection_config *config,
 			  char *device, pid_t parent)
 {
 	static char name[] = GDBSERVER;
@@ -266,99 +266,99 @@ static int open_terminal(int *ret_fd, int *ret_other, char *device,
 
 /* The first packets. If gdbserver ends instead, its terminal stays open in our
  * hands: hence the look at the child. */
-static int upstream_greet(struct sonde_gdb_upstream *upstream)
+static int connection_greet(struct sonde_gdb_connection *connection)
 {
 	static const char no_acks[] = "QStartNoAckMode";
-	struct pollfd poll_fd = { .fd = upstream->fd, .events = POLLIN };
+	struct pollfd poll_fd = { .fd = connection->fd, .events = POLLIN };
 	struct sonde_gdb_reply reply;
-	int rc = sonde_gdb_upstream_send(upstream, hello, strlen(hello));
+	int rc = sonde_gdb_connection_send(connection, hello, strlen(hello));
 	enum {
 		LOOK_MS = 50
 	};
 
 	while (rc == 0 && poll(&poll_fd, 1, LOOK_MS) == 0)
-		if (waitpid(upstream->child, NULL, WNOHANG) != 0) {
-			upstream->child = -1;
+		if (waitpid(connection->child, NULL, WNOHANG) != 0) {
+			connection->child = -1;
 			rc = -ECHILD;
 		}
 	if (rc == 0)
-		rc = upstream_hear(upstream, true) < 0 ? -EPIPE : 0;
+		rc = connection_hear(connection, true) < 0 ? -EPIPE : 0;
 	if (rc == 0) {
-		upstream->features = strndup(upstream->packets.body,
-					     upstream->packets.length);
-		rc = upstream->features ? 0 : -ENOMEM;
+		connection->features = strndup(connection->packets.body,
+					     connection->packets.length);
+		rc = connection->features ? 0 : -ENOMEM;
 	}
 	if (rc == 0)
-		rc = write_all(upstream, "+", 1);
+		rc = write_all(connection, "+", 1);
 	if (rc == 0)
-		rc = sonde_gdb_upstream_ask(upstream, no_acks, strlen(no_acks),
-					    &reply);
-	return rc == 0 ? write_all(upstream, "+", 1) : rc;
+		rc = sonde_gdb_connection_ask(connection, no_acks,
+					      strlen(no_acks), &reply);
+	return rc == 0 ? write_all(connection, "+", 1) : rc;
 }
 
-int sonde_gdb_upstream_start(const struct sonde_gdb_upstream_config *config,
-			     char *error, size_t error_size,
-			     struct sonde_gdb_upstream **ret_upstream)
+int sonde_gdb_connection_start(const struct sonde_gdb_connection_config *config,
+			       char *error, size_t error_size,
+			       struct sonde_gdb_connection **ret_connection)
 {
-	struct sonde_gdb_upstream *upstream = calloc(1, sizeof(*upstream));
+	struct sonde_gdb_connection *connection = calloc(1, sizeof(*connection));
 	pid_t parent = getpid();
 	char device[64];
 	int other = -1;
 	int rc;
 
-	if (!upstream)
-		return upstream_complain(error, error_size, "memory", -ENOMEM);
-	upstream->last = &upstream->first;
-	sonde_gdb_packets_init(&upstream->packets);
-	upstream->packets.expands = true;
-	upstream->packets.ignores_sums = true;
-	upstream->packets.notifications = true;
-	rc = open_terminal(&upstream->fd, &other, device, sizeof(device));
+	if (!connection)
+		return connection_complain(error, error_size, "memory", -ENOMEM);
+	connection->last = &connection->first;
+	sonde_gdb_packets_init(&connection->packets);
+	connection->packets.expands = true;
+	connection->packets.ignores_sums = true;
+	connection->packets.notifications = true;
+	rc = open_terminal(&connection->fd, &other, device, sizeof(device));
 	if (rc != 0) {
-		free(upstream);
-		return upstream_complain(error, error_size, "pseudo-terminal",
+		free(connection);
+		return connection_complain(error, error_size, "pseudo-terminal",
 					 rc);
 	}
-	upstream->child = fork();
-	if (upstream->child == 0)
+	connection->child = fork();
+	if (connection->child == 0)
 		run_gdbserver(config, device, parent);
-	rc = upstream->child < 0 ? -errno : upstream_greet(upstream);
+	rc = connection->child < 0 ? -errno : connection_greet(connection);
 	close(other);
 	if (rc != 0) {
-		sonde_gdb_upstream_free(upstream);
-		return upstream_complain(error, error_size,
+		sonde_gdb_connection_free(connection);
+		return connection_complain(error, error_size,
 					 "gdbserver did not start", rc);
 	}
-	*ret_upstream = upstream;
+	*ret_connection = connection;
 	return 0;
 }
 
-void sonde_gdb_upstream_free(struct sonde_gdb_upstream *upstream)
+void sonde_gdb_connection_free(struct sonde_gdb_connection *connection)
 {
-	if (!upstream)
+	if (!connection)
 		return;
-	close(upstream->fd);
-	if (upstream->child > 0) {
-		kill(upstream->child, SIGKILL);
-		waitpid(upstream->child, NULL, 0);
+	close(connection->fd);
+	if (connection->child > 0) {
+		kill(connection->child, SIGKILL);
+		waitpid(connection->child, NULL, 0);
 	}
-	while (upstream->first) {
-		struct kept *next = upstream->first->next;
+	while (connection->first) {
+		struct kept *next = connection->first->next;
 
-		free(upstream->first);
-		upstream->first = next;
+		free(connection->first);
+		connection->first = next;
 	}
-	free(upstream->features);
-	free(upstream);
+	free(connection->features);
+	free(connection);
 }
 
 const char *
-sonde_gdb_upstream_features(const struct sonde_gdb_upstream *upstream)
+sonde_gdb_connection_features(const struct sonde_gdb_connection *connection)
 {
-	return upstream->features;
+	return connection->features;
 }
 
-int sonde_gdb_upstream_fd(const struct sonde_gdb_upstream *upstream)
+int sonde_gdb_connection_fd(const struct sonde_gdb_connection *connection)
 {
-	return upstream->fd;
+	return connection->fd;
 }

@@ -4,8 +4,8 @@
  * thread without registers, tracepoints by the recorder's probes
  * (probe/run_kernel.c). Nothing is ever stopped, or written to.
  */
-#ifndef GDB_KERNEL_H
-#define GDB_KERNEL_H
+#ifndef GDB_TARGET_KERNEL_H
+#define GDB_TARGET_KERNEL_H
 
 #include "gdb/server.h"
 
@@ -26,4 +26,4 @@ int sonde_gdb_kernel_new(char *error, size_t error_size,
 void sonde_gdb_kernel_serve(struct sonde_gdb_kernel *kernel,
 			    struct sonde_gdb_server *server);
 
-#endif /* GDB_KERNEL_H */
+#endif /* GDB_TARGET_KERNEL_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proxy.h - a target under a stock gdbserver, which does the run control.
+ * gdbserver.h - a target under a stock gdbserver, which does the run control.
  *
  * Packets are passed both ways, but for these:
  *
@@ -19,23 +19,23 @@
  * The process has its agent put in while it is stopped, by gdbserver's hands
  * (struct sonde_borrow_ops).
  */
-#ifndef GDB_PROXY_H
-#define GDB_PROXY_H
+#ifndef GDB_TARGET_GDBSERVER_H
+#define GDB_TARGET_GDBSERVER_H
 
-#include "gdb/target.h"
-#include "gdb/upstream.h"
+#include "gdb/target/target.h"
+#include "gdb/target/connection.h"
 
-struct sonde_gdb_proxy;
+struct sonde_gdb_gdbserver;
 
-extern const struct sonde_gdb_target_ops sonde_gdb_proxy_ops;
+extern const struct sonde_gdb_target_ops sonde_gdb_gdbserver_ops;
 
-/* 0, or -errno with an error text of one line. The proxy is the `target` of
- * sonde_gdb_proxy_ops. */
-int sonde_gdb_proxy_new(const struct sonde_gdb_upstream_config *config,
-			char *error, size_t error_size,
-			struct sonde_gdb_proxy **ret_proxy);
-/* The server whose target the proxy is; borrowed. */
-void sonde_gdb_proxy_serve(struct sonde_gdb_proxy *proxy,
-			   struct sonde_gdb_server *server);
+/* 0, or -errno with an error text of one line. The gdbserver is the `target` of
+ * sonde_gdb_gdbserver_ops. */
+int sonde_gdb_gdbserver_new(const struct sonde_gdb_connection_config *config,
+			    char *error, size_t error_size,
+			    struct sonde_gdb_gdbserver **ret_gdbserver);
+/* The server whose target the gdbserver is; borrowed. */
+void sonde_gdb_gdbserver_serve(struct sonde_gdb_gdbserver *gdbserver,
+			       struct sonde_gdb_server *server);
 
-#endif /* GDB_PROXY_H */
+#endif /* GDB_TARGET_GDBSERVER_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel.c - see kernel.h. What has no process answers as a recorded trace does
- * (recorded.c), which is asked for all that isn't the kernel's own: memory, and
+ * (trace.c), which is asked for all that isn't the kernel's own: memory, and
  * the words by which breakpoints and steps are refused.
  */
-#include "gdb/kernel.h"
+#include "gdb/target/kernel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "base/hex.h"
 #include "base/port.h"
-#include "gdb/recorded.h"
+#include "gdb/target/trace.h"
 #include "sys/kallsyms.h"
 #include "sys/kcore.h"
 
@@ -23,7 +23,7 @@ static const char use_trace[] =
 	"of breakpoints and steps.\n";
 
 struct sonde_gdb_kernel {
-	struct sonde_gdb_recorded *rest;
+	struct sonde_gdb_trace *rest;
 	struct sonde_gdb_server *server; /* NULL: not yet */
 	int memory;                      /* -1: none */
 };
@@ -111,8 +111,7 @@ static bool kernel_packet(void *target, const char *packet, size_t length,
 		own_answers[i].answer(kernel, packet + 1, reply);
 		return true;
 	}
-	return sonde_gdb_recorded_ops.packet(kernel->rest, packet, length,
-					     reply);
+	return sonde_gdb_trace_ops.packet(kernel->rest, packet, length, reply);
 }
 
 static void kernel_do_nothing(void *target)
@@ -154,7 +153,7 @@ static void kernel_free(void *target)
 
 	if (!kernel)
 		return;
-	sonde_gdb_recorded_ops.free(kernel->rest);
+	sonde_gdb_trace_ops.free(kernel->rest);
 	if (kernel->memory >= 0)
 		(void)close(kernel->memory);
 	free(kernel);
@@ -226,7 +225,7 @@ int sonde_gdb_kernel_new(char *error, size_t error_size,
 	kernel->memory = -1;
 	rc = sonde_gdb_kernel_text(&text, error, error_size);
 	if (!rc)
-		rc = sonde_gdb_recorded_new(NULL, &kernel->rest);
+		rc = sonde_gdb_trace_new(NULL, &kernel->rest);
 	if (rc) {
 		kernel_free(kernel);
 		return rc;
@@ -245,5 +244,5 @@ void sonde_gdb_kernel_serve(struct sonde_gdb_kernel *kernel,
 			    struct sonde_gdb_server *server)
 {
 	kernel->server = server;
-	sonde_gdb_recorded_serve(kernel->rest, server);
+	sonde_gdb_trace_serve(kernel->rest, server);
 }

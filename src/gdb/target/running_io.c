@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facade_io.c - vFile: files as the process sees them, to be read only.
+ * running_io.c - vFile: files as the process sees them, to be read only.
  *
  * GDB reads the program's files and /proc through it. Paths are led through
  * /proc/PID/root where the process has another root than we; nothing is ever
@@ -17,7 +17,7 @@
 
 #include "base/hex.h"
 #include "base/port.h"
-#include "gdb/facade_parts.h"
+#include "gdb/target/running_parts.h"
 
 enum {
 	CHUNK_MAX = SONDE_GDB_PACKET_MAX - 32,
@@ -45,7 +45,7 @@ static void fail(struct sonde_gdb_reply *reply, int error)
 }
 
 /* A path of the process's; NULL, for free(). */
-static char *facade_io_path_of(const struct sonde_gdb_facade *facade,
+static char *running_io_path_of(const struct sonde_gdb_running *running,
 			       const char *name)
 {
 	struct stat ours;
@@ -53,7 +53,7 @@ static char *facade_io_path_of(const struct sonde_gdb_facade *facade,
 	char root[64];
 	char *path = NULL;
 
-	(void)snprintf(root, sizeof(root), "/proc/%d/root", facade->pid);
+	(void)snprintf(root, sizeof(root), "/proc/%d/root", running->pid);
 	if (stat("/", &ours) || stat(root, &its) ||
 	    (ours.st_dev == its.st_dev && ours.st_ino == its.st_ino))
 		return strdup(name);
@@ -63,13 +63,14 @@ static char *facade_io_path_of(const struct sonde_gdb_facade *facade,
 }
 
 /* "hex" up to a comma or the end, as a path. */
-static char *take_path(const struct sonde_gdb_facade *facade, const char **rest)
+static char *take_path(const struct sonde_gdb_running *running,
+		       const char **rest)
 {
 	size_t nr = strcspn(*rest, ",");
 	char *hex = strndup(*rest, nr);
 	char *name = hex ? sonde_hex_bytes(hex, NULL) : NULL;
 	char *path =
-		name && name[0] == '/' ? facade_io_path_of(facade, name) : NULL;
+		name && name[0] == '/' ? running_io_path_of(running, name) : NULL;
 
 	free(hex);
 	free(name);
@@ -77,20 +78,20 @@ static char *take_path(const struct sonde_gdb_facade *facade, const char **rest)
 	return path;
 }
 
-static int free_file(const struct sonde_gdb_facade *facade)
+static int free_file(const struct sonde_gdb_running *running)
 {
 	for (int i = 0; i < SONDE_GDB_FILES_MAX; i++)
-		if (facade->files[i] == 0)
+		if (running->files[i] == 0)
 			return i;
 	return -1;
 }
 
 /* open:name,flags,mode */
-static void answer_open(struct sonde_gdb_facade *facade, const char *rest,
+static void answer_open(struct sonde_gdb_running *running, const char *rest,
 			struct sonde_gdb_reply *reply)
 {
-	int slot = free_file(facade);
-	char *path = take_path(facade, &rest);
+	int slot = free_file(running);
+	char *path = take_path(running, &rest);
 	struct stat facts;
 	uint64_t flags;
 	int fd;
@@ -110,45 +111,45 @@ static void answer_open(struct sonde_gdb_facade *facade, const char *rest,
 			(void)close(fd);
 		return;
 	}
-	facade->files[slot] = fd;
+	running->files[slot] = fd;
 	sonde_gdb_reply_format(reply, "F%x", slot);
 }
 
 /* "N": an open file; its descriptor or -1 */
-static int facade_io_take_file(const struct sonde_gdb_facade *facade,
+static int running_io_take_file(const struct sonde_gdb_running *running,
 			       const char **rest, uint64_t *ret_slot)
 {
 	if (!sonde_hex_take_number(rest, ret_slot) ||
-	    *ret_slot >= SONDE_GDB_FILES_MAX || facade->files[*ret_slot] == 0)
+	    *ret_slot >= SONDE_GDB_FILES_MAX || running->files[*ret_slot] == 0)
 		return -1;
-	return facade->files[*ret_slot];
+	return running->files[*ret_slot];
 }
 
 /* close:fd */
-static void answer_close(struct sonde_gdb_facade *facade, const char *rest,
+static void answer_close(struct sonde_gdb_running *running, const char *rest,
 			 struct sonde_gdb_reply *reply)
 {
 	uint64_t slot;
-	int fd = facade_io_take_file(facade, &rest, &slot);
+	int fd = running_io_take_file(running, &rest, &slot);
 
 	if (fd < 0) {
 		fail(reply, EBADF);
 		return;
 	}
 	(void)close(fd);
-	facade->files[slot] = 0;
+	running->files[slot] = 0;
 	sonde_gdb_reply_text(reply, "F0");
 }
 
 /* pread:fd,count,offset */
-static void answer_pread(struct sonde_gdb_facade *facade, const char *rest,
+static void answer_pread(struct sonde_gdb_running *running, const char *rest,
 			 struct sonde_gdb_reply *reply)
 {
 	static char bytes[CHUNK_MAX];
 	uint64_t slot;
 	uint64_t count;
 	uint64_t offset;
-	int fd = facade_io_take_file(facade, &rest, &slot);
+	int fd = running_io_take_file(running, &rest, &slot);
 	ssize_t nr;
 
 	if (fd < 0 || !sonde_hex_take(&rest, ',') ||
@@ -176,13 +177,13 @@ static size_t put_big(uint8_t *to, uint64_t value, size_t nr)
 }
 
 /* fstat:fd */
-static void answer_stat(struct sonde_gdb_facade *facade, const char *rest,
+static void answer_stat(struct sonde_gdb_running *running, const char *rest,
 			struct sonde_gdb_reply *reply)
 {
 	uint8_t bytes[STAT_BYTES];
 	struct stat facts;
 	uint64_t slot;
-	int fd = facade_io_take_file(facade, &rest, &slot);
+	int fd = running_io_take_file(running, &rest, &slot);
 	size_t at = 0;
 
 	if (fd < 0 || fstat(fd, &facts)) {
@@ -207,10 +208,10 @@ static void answer_stat(struct sonde_gdb_facade *facade, const char *rest,
 }
 
 /* readlink:name */
-static void answer_readlink(struct sonde_gdb_facade *facade, const char *rest,
+static void answer_readlink(struct sonde_gdb_running *running, const char *rest,
 			    struct sonde_gdb_reply *reply)
 {
-	char *path = take_path(facade, &rest);
+	char *path = take_path(running, &rest);
 	char name[4096];
 	ssize_t nr = path ? readlink(path, name, sizeof(name)) : -1;
 
@@ -224,30 +225,30 @@ static void answer_readlink(struct sonde_gdb_facade *facade, const char *rest,
 }
 
 /* vFile: */
-void sonde_gdb_facade_file(struct sonde_gdb_facade *facade, const char *rest,
-			   struct sonde_gdb_reply *reply)
+void sonde_gdb_running_file(struct sonde_gdb_running *running, const char *rest,
+			    struct sonde_gdb_reply *reply)
 {
 	if (sonde_hex_take_word(&rest, "open:"))
-		answer_open(facade, rest, reply);
+		answer_open(running, rest, reply);
 	else if (sonde_hex_take_word(&rest, "close:"))
-		answer_close(facade, rest, reply);
+		answer_close(running, rest, reply);
 	else if (sonde_hex_take_word(&rest, "pread:"))
-		answer_pread(facade, rest, reply);
+		answer_pread(running, rest, reply);
 	else if (sonde_hex_take_word(&rest, "fstat:"))
-		answer_stat(facade, rest, reply);
+		answer_stat(running, rest, reply);
 	else if (sonde_hex_take_word(&rest, "readlink:"))
-		answer_readlink(facade, rest, reply);
+		answer_readlink(running, rest, reply);
 	else if (sonde_hex_take_word(&rest, "setfs:"))
 		sonde_gdb_reply_text(reply, "F0");
 	else
 		sonde_gdb_reply_format(reply, "F-1,%x", REMOTE_EROFS);
 }
 
-void sonde_gdb_facade_close_files(struct sonde_gdb_facade *facade)
+void sonde_gdb_running_close_files(struct sonde_gdb_running *running)
 {
 	for (int i = 0; i < SONDE_GDB_FILES_MAX; i++) {
-		if (facade->files[i] > 0)
-			(void)close(facade->files[i]);
-		facade->files[i] = 0;
+		if (running->files[i] > 0)
+			(void)close(running->files[i]);
+		running->files[i] = 0;
 	}
 }

@@ -3,19 +3,19 @@
  * target.h - what a server's tracepoint half wants of its other half.
  *
  * server.c owns the connection to GDB and all that is about tracing (Q..., qT
- * packets, trace frames, markers). Everything else goes to a target:
+ * packets, trace frames, markers). Everything else goes to a target, in target/:
  *
- *	facade.c	a process that runs on while GDB takes it for stopped
- *	proxy.c		a process under a stock gdbserver: run control is
- *			gdbserver's, packets are passed on
- *	recorded.c	no process: a recorded trace (sonde gdb TRACE)
- *	kernel.c	the running kernel
+ *	running		a process that runs on while GDB takes it for stopped
+ *	gdbserver	a process under a stock gdbserver: run control is gdbserver's,
+ *			packets are passed on by a connection
+ *	trace		no process: a recorded trace (sonde gdb TRACE)
+ *	kernel		the running kernel
  *
  * While a trace frame is selected, server.c answers g, p and m from the frame
  * and never asks the target.
  */
-#ifndef GDB_TARGET_H
-#define GDB_TARGET_H
+#ifndef GDB_TARGET_TARGET_H
+#define GDB_TARGET_TARGET_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,4 +56,4 @@ struct sonde_gdb_target_ops {
 	void (*free)(void *target);
 };
 
-#endif /* GDB_TARGET_H */
+#endif /* GDB_TARGET_TARGET_H */
