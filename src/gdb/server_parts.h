@@ -8,7 +8,7 @@
  *	add.c		clients that add tracepoints to a run
  *	trace.c		the run: start, stop, status; tracepoints told back
  *	frame.c		trace frames
- *	static.c	static tracepoint markers
+ *	markers.c	static tracepoint markers
  *	save.c		a trace as a file of GDB's
  *
  * An answer is a function of the server's state and the packet's rest (what
@@ -134,7 +134,7 @@ struct sonde_probe_point *sonde_gdb_point(struct sonde_gdb_server *server,
 					  const char *rest);
 void sonde_gdb_drop_frames(struct sonde_gdb_server *server);
 
-/* static.c */
+/* markers.c */
 sonde_gdb_answer sonde_gdb_answer_first_marker, sonde_gdb_answer_next_marker,
 	sonde_gdb_answer_marker_at;
 

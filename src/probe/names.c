@@ -18,7 +18,7 @@
 
 #include "base/port.h"
 #include "base/text.h"
-#include "probe/static_names.h"
+#include "probe/static_variables.h"
 
 /* Things in the lines of one tracepoint. */
 #define THINGS_MAX 256u
@@ -345,7 +345,7 @@ static int find_statics(struct things *things, const char *program)
 			rc = -ENOMEM;
 	}
 	if (!rc && *program)
-		sonde_probe_static_names_find(
+		sonde_probe_static_variables_find(
 			program, (const char *const *)names, things->nr, found);
 	for (size_t i = 0; !rc && i < things->nr; i++)
 		any = any || (found[i] && is_simple(&things->list[i]));

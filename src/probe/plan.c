@@ -419,7 +419,7 @@ static int add_action(struct making *making, struct sonde_probe_looked *this)
 		return add_memory(making, this);
 	case SONDE_PROBE_EXPRESSION:
 		return add_expression(making, this);
-	case SONDE_PROBE_STATIC_DATA:
+	case SONDE_PROBE_MARKER_EVENT:
 		making->part->has_static_data = true;
 		return 0;
 	}

@@ -212,7 +212,7 @@ static int take_action(const char **at, struct sonde_probe_action *action)
 		action->kind = SONDE_PROBE_EXPRESSION;
 		return points_take_code(at, &action->bytes, &action->nr_bytes);
 	case 'L':
-		action->kind = SONDE_PROBE_STATIC_DATA;
+		action->kind = SONDE_PROBE_MARKER_EVENT;
 		return 0;
 	default:
 		return -EINVAL;

@@ -18,10 +18,10 @@ enum sonde_probe_point_type {
 };
 
 enum sonde_probe_action_kind {
-	SONDE_PROBE_REGISTERS,   /* R: mask, bit n is GDB's register n */
-	SONDE_PROBE_MEMORY,      /* M: reg (-1: none), offset, length */
-	SONDE_PROBE_EXPRESSION,  /* X: bytes */
-	SONDE_PROBE_STATIC_DATA, /* L */
+	SONDE_PROBE_REGISTERS,    /* R: mask, bit n is GDB's register n */
+	SONDE_PROBE_MEMORY,       /* M: reg (-1: none), offset, length */
+	SONDE_PROBE_EXPRESSION,   /* X: bytes */
+	SONDE_PROBE_MARKER_EVENT, /* L */
 };
 
 struct sonde_probe_action {

@@ -87,7 +87,7 @@ static void put_action(struct sonde_text *line,
 		sonde_text_add(line, "X%08zX,", action->nr_bytes);
 		put_hex(line, action->bytes, action->nr_bytes);
 		break;
-	case SONDE_PROBE_STATIC_DATA:
+	case SONDE_PROBE_MARKER_EVENT:
 		sonde_text_add(line, "L");
 		break;
 	}

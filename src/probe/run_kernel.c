@@ -104,7 +104,7 @@ static int make_probe_room(struct kernel_run *run, uint32_t nr)
 static bool has_static_data(const struct sonde_probe_point *point)
 {
 	for (size_t i = 0; i < point->nr_actions; i++)
-		if (point->actions[i].kind == SONDE_PROBE_STATIC_DATA)
+		if (point->actions[i].kind == SONDE_PROBE_MARKER_EVENT)
 			return true;
 	return false;
 }

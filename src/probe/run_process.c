@@ -15,10 +15,10 @@
 
 #include "probe/arena.h"
 #include "probe/image.h"
+#include "probe/marker_event.h"
 #include "probe/plan.h"
 #include "probe/run_parts.h"
 #include "probe/semaphore.h"
-#include "probe/static_data.h"
 #include "probe/switch.h"
 #include "probe/typing.h"
 
@@ -207,8 +207,8 @@ static int add_probe(struct process_run *run, struct sonde_probe_point *point,
 		return sonde_probe_run_fail(&run->run, rc,
 					    "making the tracepoint's event");
 	if (plan->hit.has_static_data)
-		rc = sonde_probe_static_data_force(run->process, &run->arena,
-						   &spec, &is_guest);
+		rc = sonde_probe_marker_event_force(run->process, &run->arena,
+						    &spec, &is_guest);
 	if (rc)
 		return sonde_probe_run_fail(&run->run, rc,
 					    "having static data recorded");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * static.c - packets about markers that the program, or the kernel, has compiled
+ * markers.c - packets about markers that the program, or the kernel, has compiled
  * in: qTfSTM, qTsSTM, qTSTMat.
  *
  * Markers are looked up when GDB begins to ask, and told in answers of a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* statics.c - see statics.h. */
-#include "probe/static_names.h"
+#include "probe/static_variables.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -33,8 +33,9 @@ static void look_at(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
 	}
 }
 
-void sonde_probe_static_names_find(const char *file, const char *const *names,
-				   size_t nr, bool *found)
+void sonde_probe_static_variables_find(const char *file,
+				       const char *const *names, size_t nr,
+				       bool *found)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	Elf_Scn *section = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sdata.c - see sdata.h. */
-#include "probe/static_data.h"
+#include "probe/marker_event.h"
 
 #include <errno.h>
 
@@ -45,10 +45,10 @@ static int force(struct sonde_process *process, struct sonde_probe_arena *arena,
 	return 0;
 }
 
-int sonde_probe_static_data_force(struct sonde_process *process,
-				  struct sonde_probe_arena *arena,
-				  struct sonde_probe_spec *spec,
-				  bool *ret_is_guest)
+int sonde_probe_marker_event_force(struct sonde_process *process,
+				   struct sonde_probe_arena *arena,
+				   struct sonde_probe_spec *spec,
+				   bool *ret_is_guest)
 {
 	struct sonde_probe_markers markers;
 	int rc = sonde_probe_markers_find(sonde_process_pid(process), &markers);

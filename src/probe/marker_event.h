@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * static_data.h - $_sdata: a static tracepoint's own event, recorded for those hits
+ * marker_event.h - $_sdata: a static tracepoint's own event, recorded for those hits
  * only whose condition is true.
  *
  * A probe at the site of a sonde_event gives the register with the state word a
@@ -8,8 +8,8 @@
  * program evaluates the event's fields and libsonde appends it there, behind
  * the frame of the same thread.
  */
-#ifndef PROBE_STATIC_DATA_H
-#define PROBE_STATIC_DATA_H
+#ifndef PROBE_MARKER_EVENT_H
+#define PROBE_MARKER_EVENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,9 +23,9 @@
  * then on the program may use the arena at any time: it must stay mapped. 0 or
  * -errno.
  */
-int sonde_probe_static_data_force(struct sonde_process *process,
-				  struct sonde_probe_arena *arena,
-				  struct sonde_probe_spec *spec,
-				  bool *ret_is_guest);
+int sonde_probe_marker_event_force(struct sonde_process *process,
+				   struct sonde_probe_arena *arena,
+				   struct sonde_probe_spec *spec,
+				   bool *ret_is_guest);
 
-#endif /* PROBE_STATIC_DATA_H */
+#endif /* PROBE_MARKER_EVENT_H */
