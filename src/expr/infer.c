@@ -105,8 +105,8 @@ static int infer_moment(struct sonde_compiler *compiler, uint32_t node)
 {
 	struct sonde_expr_value value = { .type = SONDE_EXPR_INT };
 
-	if (sonde_moment_resolve(&node_at(compiler, node)->moment,
-				 compiler->scope->begin_ns, &value.i))
+	if (sonde_date_time_resolve(&node_at(compiler, node)->moment,
+				    compiler->scope->begin_ns, &value.i))
 		return fail(compiler, node, "there is no such time");
 	set_constant(&compiler->meanings[node], value);
 	return 0;

@@ -215,14 +215,14 @@ static int lex_decimal(struct sonde_expr_lexer *lexer,
 	uint32_t at = skip_decimal(text, lexer->at, &exponent);
 	uint32_t end = skip_name(text, at);
 	int64_t unit_ns =
-		exponent ? 0 : sonde_moment_unit_ns(text + at, end - at);
+		exponent ? 0 : sonde_date_time_unit_ns(text + at, end - at);
 	bool whole =
 		!exponent && !memchr(text + lexer->at, '.', at - lexer->at);
 
 	if (unit_ns) {
 		token->literal.value.type = SONDE_EXPR_INT;
-		if (sonde_moment_scale(text + lexer->at, at - lexer->at,
-				       unit_ns, &token->literal.value.i))
+		if (sonde_date_time_scale(text + lexer->at, at - lexer->at,
+					  unit_ns, &token->literal.value.i))
 			return sonde_expr_fail(lexer->error, text, lexer->at,
 					       "a duration of more than "
 					       "2^63 nanoseconds");
@@ -244,9 +244,9 @@ static int lex_number(struct sonde_expr_lexer *lexer,
 		      struct sonde_expr_token *token)
 {
 	const char *text = lexer->text + lexer->at;
-	struct sonde_moment moment = { 0 };
+	struct sonde_date_time moment = { 0 };
 	size_t length = 0;
-	int moment_found = sonde_moment_scan(text, &length, &moment);
+	int moment_found = sonde_date_time_scan(text, &length, &moment);
 
 	if (moment_found == 1 && (moment.dated || moment.seconds)) {
 		token->kind = SONDE_EXPR_TOKEN_MOMENT;

@@ -61,7 +61,7 @@ struct sonde_expr_token {
 	uint32_t offset, length; /* in the text */
 	union {
 		struct sonde_node_literal literal; /* VALUE */
-		struct sonde_moment moment;        /* MOMENT */
+		struct sonde_date_time moment;     /* MOMENT */
 	};
 };
 

@@ -23,8 +23,8 @@
 #define EXPR_TREE_H
 
 #include "base/pool.h"
+#include "expr/date_time.h"
 #include "expr/expr.h"
-#include "expr/moment.h"
 
 enum sonde_node_kind {
 	SONDE_NODE_VALUE,
@@ -84,7 +84,7 @@ struct sonde_node {
 	uint32_t next;
 	union {
 		struct sonde_node_literal literal; /* VALUE */
-		struct sonde_moment moment;        /* MOMENT */
+		struct sonde_date_time moment;     /* MOMENT */
 		uint32_t name; /* NAME, DEFINED, CAST, ...: index in names */
 	};
 };

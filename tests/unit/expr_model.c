@@ -843,7 +843,8 @@ static struct sonde_expr_value eval_moment(const struct sonde_node *of)
 {
 	struct sonde_expr_value value = { .type = I };
 
-	if (sonde_moment_resolve(&of->moment, model_scope.begin_ns, &value.i))
+	if (sonde_date_time_resolve(&of->moment, model_scope.begin_ns,
+				    &value.i))
 		abort();
 	return value;
 }

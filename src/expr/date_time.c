@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moment.c - see moment.h, and the times of sonde_expr_parse_time().
+ * date_time.c - see date_time.h, and the times of sonde_expr_parse_time().
  */
-#include "expr/moment.h"
+#include "expr/date_time.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #define SECOND_NS INT64_C(1000000000)
 #define DIGITS    "0123456789"
 
-int64_t sonde_moment_unit_ns(const char *unit, size_t length)
+int64_t sonde_date_time_unit_ns(const char *unit, size_t length)
 {
 	static const struct {
 		char name[3];
@@ -40,8 +40,8 @@ int64_t sonde_moment_unit_ns(const char *unit, size_t length)
  * The fraction is summed up from its last digit: cutting off after each step
  * is the same as cutting off once at the end.
  */
-int sonde_moment_scale(const char *text, size_t length, int64_t scale,
-		       int64_t *ret_value)
+int sonde_date_time_scale(const char *text, size_t length, int64_t scale,
+			  int64_t *ret_value)
 {
 	const char *point = memchr(text, '.', length);
 	size_t whole_length = point ? (size_t)(point - text) : length;
@@ -75,7 +75,7 @@ static int take_digits(const char *text, size_t width)
 }
 
 /* YYYY-MM-DDT. Returns its length, or 0. */
-static size_t scan_date(const char *text, struct sonde_moment *moment)
+static size_t scan_date(const char *text, struct sonde_date_time *when)
 {
 	int year = take_digits(text, 4);
 	int month;
@@ -89,10 +89,10 @@ static size_t scan_date(const char *text, struct sonde_moment *moment)
 	day = take_digits(text + 8, 2);
 	if (day < 0 || text[10] != 'T')
 		return 0;
-	moment->dated = true;
-	moment->year = year;
-	moment->month = month;
-	moment->day = day;
+	when->dated = true;
+	when->year = year;
+	when->month = month;
+	when->day = day;
 	return 11;
 }
 
@@ -101,18 +101,17 @@ static bool is_leap(int year)
 	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-static bool date_exists(const struct sonde_moment *moment)
+static bool date_exists(const struct sonde_date_time *when)
 {
 	static const int8_t days[] = { 31, 28, 31, 30, 31, 30,
 				       31, 31, 30, 31, 30, 31 };
 	int leap;
 
-	if (moment->year < 1970 || moment->year > 2261 || moment->month < 1 ||
-	    moment->month > 12)
+	if (when->year < 1970 || when->year > 2261 || when->month < 1 ||
+	    when->month > 12)
 		return false;
-	leap = moment->month == 2 && is_leap(moment->year);
-	return moment->day >= 1 &&
-	       moment->day <= days[moment->month - 1] + leap;
+	leap = when->month == 2 && is_leap(when->year);
+	return when->day >= 1 && when->day <= days[when->month - 1] + leap;
 }
 
 /* :SS[.fraction]. Returns its length, or 0; *ret_ns is -1 if it's too much. */
@@ -126,16 +125,16 @@ static size_t scan_seconds(const char *text, int64_t *ret_ns)
 	if (text[3] == '.')
 		length += 1 + strspn(text + 4, DIGITS);
 	if (take_digits(text + 1, 2) > 59 ||
-	    sonde_moment_scale(text + 1, length - 1, SECOND_NS, ret_ns))
+	    sonde_date_time_scale(text + 1, length - 1, SECOND_NS, ret_ns))
 		*ret_ns = -1;
 	return length;
 }
 
-int sonde_moment_scan(const char *text, size_t *ret_length,
-		      struct sonde_moment *ret_moment)
+int sonde_date_time_scan(const char *text, size_t *ret_length,
+			 struct sonde_date_time *ret_moment)
 {
-	struct sonde_moment moment = { 0 };
-	size_t at = scan_date(text, &moment);
+	struct sonde_date_time when = { 0 };
+	size_t at = scan_date(text, &when);
 	int64_t seconds_ns;
 	size_t length;
 	int hour = take_digits(text + at, 2);
@@ -148,16 +147,16 @@ int sonde_moment_scan(const char *text, size_t *ret_length,
 		return 0;
 	at += 5;
 	length = scan_seconds(text + at, &seconds_ns);
-	moment.seconds = length > 0;
+	when.seconds = length > 0;
 	at += length;
-	moment.utc = text[at] == 'Z';
-	at += moment.utc;
+	when.utc = text[at] == 'Z';
+	at += when.utc;
 	*ret_length = at;
 	if (hour > 23 || minute > 59 || seconds_ns < 0 ||
-	    (moment.dated && !date_exists(&moment)))
+	    (when.dated && !date_exists(&when)))
 		return -EINVAL;
-	moment.day_ns = (hour * 60 + minute) * 60 * SECOND_NS + seconds_ns;
-	*ret_moment = moment;
+	when.day_ns = (hour * 60 + minute) * 60 * SECOND_NS + seconds_ns;
+	*ret_moment = when;
 	return 1;
 }
 
@@ -172,28 +171,28 @@ static void split(int64_t ns, time_t *ret_s, int64_t *ret_ns)
 	*ret_ns = ns - s * SECOND_NS;
 }
 
-int sonde_moment_resolve(const struct sonde_moment *moment, int64_t begin_ns,
-			 int64_t *ret_ns)
+int sonde_date_time_resolve(const struct sonde_date_time *when,
+			    int64_t begin_ns, int64_t *ret_ns)
 {
 	struct tm tm = { 0 };
 	int64_t rest_ns;
 	time_t s;
 
 	split(begin_ns, &s, &rest_ns);
-	if (!moment->dated) {
-		if (!(moment->utc ? gmtime_r(&s, &tm) : localtime_r(&s, &tm)))
+	if (!when->dated) {
+		if (!(when->utc ? gmtime_r(&s, &tm) : localtime_r(&s, &tm)))
 			return -EINVAL;
 	} else {
-		tm.tm_year = moment->year - 1900;
-		tm.tm_mon = moment->month - 1;
-		tm.tm_mday = moment->day;
+		tm.tm_year = when->year - 1900;
+		tm.tm_mon = when->month - 1;
+		tm.tm_mday = when->day;
 	}
-	split(moment->day_ns, &s, &rest_ns);
+	split(when->day_ns, &s, &rest_ns);
 	tm.tm_hour = (int)(s / 3600);
 	tm.tm_min = (int)(s / 60 % 60);
 	tm.tm_sec = (int)(s % 60);
 	tm.tm_isdst = -1; /* the calendar knows */
-	s = moment->utc ? timegm(&tm) : mktime(&tm);
+	s = when->utc ? timegm(&tm) : mktime(&tm);
 	if (__builtin_mul_overflow(s, SECOND_NS, ret_ns) ||
 	    __builtin_add_overflow(*ret_ns, rest_ns, ret_ns))
 		return -EINVAL;
@@ -224,8 +223,8 @@ static int parse_scaled(const char *text, int64_t scale, int64_t *ret_ns)
 		return -EINVAL;
 	unit = text + length;
 	if (*unit)
-		scale = sonde_moment_unit_ns(unit, strlen(unit));
-	if (scale == 0 || sonde_moment_scale(text, length, scale, ret_ns))
+		scale = sonde_date_time_unit_ns(unit, strlen(unit));
+	if (scale == 0 || sonde_date_time_scale(text, length, scale, ret_ns))
 		return -EINVAL;
 	return 0;
 }
@@ -238,7 +237,7 @@ int sonde_expr_parse_duration(const char *text, int64_t *ret_ns)
 int sonde_expr_parse_time(const char *text, int64_t begin_ns, int64_t end_ns,
 			  int64_t *ret_ns)
 {
-	struct sonde_moment moment;
+	struct sonde_date_time when;
 	int64_t ns;
 	size_t length;
 
@@ -251,10 +250,10 @@ int sonde_expr_parse_time(const char *text, int64_t begin_ns, int64_t end_ns,
 		*ret_ns = ns;
 		return 0;
 	}
-	if (sonde_moment_scan(text, &length, &moment) == 1) {
+	if (sonde_date_time_scan(text, &length, &when) == 1) {
 		if (text[length])
 			return -EINVAL;
-		return sonde_moment_resolve(&moment, begin_ns, ret_ns);
+		return sonde_date_time_resolve(&when, begin_ns, ret_ns);
 	}
 	return parse_scaled(text, strchr(text, '.') ? SECOND_NS : 1, ret_ns);
 }

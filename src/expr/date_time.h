@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moment.h - times and durations as people write them.
+ * date_time.h - times and durations as people write them.
  *
  *   [YYYY-MM-DDT]HH:MM[:SS[.fraction]][Z]
  *
@@ -8,14 +8,14 @@
  * local time, as TZ says. Only the Gregorian calendar; years 1970 to 2261, so
  * that nanoseconds fit into 64 bits.
  */
-#ifndef EXPR_MOMENT_H
-#define EXPR_MOMENT_H
+#ifndef EXPR_DATE_TIME_H
+#define EXPR_DATE_TIME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct sonde_moment {
+struct sonde_date_time {
 	bool dated, utc;
 	bool seconds;         /* they were written */
 	int year, month, day; /* of a dated one; the latter from 1 */
@@ -23,26 +23,26 @@ struct sonde_moment {
 };
 
 /*
- * Reads a moment at the beginning of `text`. 1 and *ret_length, its characters;
+ * Reads a when at the beginning of `text`. 1 and *ret_length, its characters;
  * 0: there is none; -EINVAL: one is there (*ret_length is set), but its month
  * is 13 or the like.
  */
-int sonde_moment_scan(const char *text, size_t *ret_length,
-		      struct sonde_moment *ret_moment);
+int sonde_date_time_scan(const char *text, size_t *ret_length,
+			 struct sonde_date_time *ret_moment);
 
 /* Nanoseconds since 1970; a time of day is of the day of begin_ns. 0; -EINVAL
  * if the system's calendar can't tell. */
-int sonde_moment_resolve(const struct sonde_moment *moment, int64_t begin_ns,
-			 int64_t *ret_ns);
+int sonde_date_time_resolve(const struct sonde_date_time *when,
+			    int64_t begin_ns, int64_t *ret_ns);
 
 /* Nanoseconds in "ns", "us", "ms", "s", "m", "h"; 0: no such unit. */
-int64_t sonde_moment_unit_ns(const char *unit, size_t length);
+int64_t sonde_date_time_unit_ns(const char *unit, size_t length);
 
 /*
  * The number in `text`, which is `length` digits with at most one '.' among
  * them, times `scale`; what is less than 1 is cut off. -ERANGE.
  */
-int sonde_moment_scale(const char *text, size_t length, int64_t scale,
-		       int64_t *ret_value);
+int sonde_date_time_scale(const char *text, size_t length, int64_t scale,
+			  int64_t *ret_value);
 
-#endif /* EXPR_MOMENT_H */
+#endif /* EXPR_DATE_TIME_H */
