@@ -10,7 +10,7 @@
  *	struct sonde_filters_file
  *	struct sonde_filters_rule[nr], for those events that have a condition
  *	code, programs (expr/program.h), fields and what is to be passed over
- *	for them (expr/fetch.h), at multiples of 16
+ *	for them (expr/operand.h), at multiples of 16
  *
  * Nobody can write to the file any more: it is sealed. So the process may map
  * it executable, and nobody has it writable. Nothing in it depends on where it
@@ -125,9 +125,9 @@ struct sonde_filters_rule {
 	uint32_t code; /* bool f(const uint8_t *payload,
 			  const struct sonde_filter_whence *) */
 	uint32_t program;
-	uint32_t fields; /* struct sonde_fetch_field, by a call's ref */
+	uint32_t fields; /* struct sonde_operand_field, by a call's ref */
 	uint32_t nr_fields;
-	uint32_t varying; /* struct sonde_fetch_varying */
+	uint32_t varying; /* struct sonde_operand_varying */
 	uint32_t needed;  /* of the payload: <= SONDE_FILTER_HEAD */
 	uint32_t whence;  /* whether it, or a value, reads base 1 */
 	uint32_t values;  /* struct sonde_filter_value[SONDE_FILTER_VALUES] */

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "expr/expr.h"
-#include "expr/fetch.h"
 #include "expr/jit/jit.h"
+#include "expr/operand.h"
 #include "expr/program.h"
 #include "session/board.h"
 #include "session/given.h"
@@ -131,7 +131,7 @@ static void put_program(struct answer *answer,
 			const struct sonde_condition *condition,
 			struct program_place *ret_place)
 {
-	struct sonde_fetch_field *fields;
+	struct sonde_operand_field *fields;
 	struct sonde_program *copy;
 	uint32_t nr;
 
@@ -199,7 +199,7 @@ static void put_needs(struct answer *answer,
 		      struct sonde_filters_rule *filter)
 {
 	uint32_t needed = sonde_condition_needed(condition);
-	const struct sonde_fetch_varying *varying;
+	const struct sonde_operand_varying *varying;
 	uint32_t nr;
 
 	if (filter->needed < needed)

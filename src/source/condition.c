@@ -31,7 +31,7 @@
 #include "base/pool.h"
 #include "base/port.h"
 #include "expr/bind.h"
-#include "expr/fetch.h"
+#include "expr/operand.h"
 #include "expr/program.h"
 #include "ring/filters.h"
 #include "types/desc.h"
@@ -50,7 +50,7 @@ struct whence {
 struct member {
 	const char *name;
 	const struct sonde_class *cls;
-	enum sonde_fetch_shape shape;
+	enum sonde_operand_shape shape;
 	uint32_t ordinal; /* varying fields before it */
 	uint32_t offset;  /* behind the last of those */
 	bool hidden;      /* a structure, or behind one */
@@ -84,7 +84,7 @@ struct sonde_condition {
 	uint32_t nr_members, nr_varying;
 	uint32_t tail; /* bytes behind the last varying field */
 	struct member *members;
-	struct sonde_fetch_varying varying[SONDE_FIELDS_MAX];
+	struct sonde_operand_varying varying[SONDE_FIELDS_MAX];
 
 	struct sonde_pool pool; /* of the payload's type, and all lists */
 	struct references texts, numbers;
@@ -95,7 +95,7 @@ struct sonde_condition {
 /* What a number is, or each element of a list. */
 static const struct sonde_class *number_of(const struct member *member)
 {
-	return member->shape == SONDE_FETCH_NUMBER ?
+	return member->shape == SONDE_OPERAND_NUMBER ?
 		       member->cls :
 		       member->cls->members[0].cls;
 }
@@ -105,21 +105,21 @@ static uint8_t bytes_of(const struct sonde_class *number)
 	return (uint8_t)((number->bits + 7) / 8);
 }
 
-static enum sonde_fetch_shape shape_of(const struct sonde_class *cls)
+static enum sonde_operand_shape shape_of(const struct sonde_class *cls)
 {
 	bool fixed = cls->length == SONDE_LENGTH_FIXED;
 
 	switch ((int)cls->kind) {
 	case SONDE_KIND_STRING:
-		return cls->length == SONDE_LENGTH_ZERO ? SONDE_FETCH_STRING :
-		       fixed                            ? SONDE_FETCH_TEXT :
-							  SONDE_FETCH_LETTERS;
+		return cls->length == SONDE_LENGTH_ZERO ? SONDE_OPERAND_STRING :
+		       fixed                            ? SONDE_OPERAND_TEXT :
+							  SONDE_OPERAND_LETTERS;
 	case SONDE_KIND_ARRAY:
-		return SONDE_FETCH_ARRAY;
+		return SONDE_OPERAND_ARRAY;
 	case SONDE_KIND_SEQUENCE:
-		return SONDE_FETCH_SEQUENCE;
+		return SONDE_OPERAND_SEQUENCE;
 	default:
-		return SONDE_FETCH_NUMBER;
+		return SONDE_OPERAND_NUMBER;
 	}
 }
 
@@ -133,13 +133,13 @@ static void pass_over(struct sonde_condition *condition,
 
 	if (!varies) {
 		*offset += bytes_of(number_of(member)) *
-			   (member->shape == SONDE_FETCH_NUMBER ?
+			   (member->shape == SONDE_OPERAND_NUMBER ?
 				    1 :
 				    (uint32_t)cls->count);
 		return;
 	}
 	condition->varying[condition->nr_varying++] =
-		(struct sonde_fetch_varying){
+		(struct sonde_operand_varying){
 			.gap = *offset,
 			.unit = cls->ref ? bytes_of(number_of(member)) : 0,
 		};
@@ -254,7 +254,7 @@ static int describe_number(struct sonde_condition *condition,
 		.labels = number->labels,
 		.nr_labels = number->nr_labels,
 	};
-	if (member->ordinal == 0 && member->shape != SONDE_FETCH_SEQUENCE &&
+	if (member->ordinal == 0 && member->shape != SONDE_OPERAND_SEQUENCE &&
 	    is_in_head(condition, member->offset,
 		       (uint64_t)(index + 1) * bytes)) {
 		ret_source->how = SONDE_EXPR_MEMORY;
@@ -319,15 +319,15 @@ static int find_field(struct sonde_condition *condition, const char *path,
 		return -ENOENT;
 	if (member->hidden)
 		return -EINVAL;
-	is_list = member->shape == SONDE_FETCH_ARRAY ||
-		  member->shape == SONDE_FETCH_SEQUENCE;
+	is_list = member->shape == SONDE_OPERAND_ARRAY ||
+		  member->shape == SONDE_OPERAND_SEQUENCE;
 	if (!*rest && sonde_class_is_bytes(member->cls))
 		return describe_text(condition, member, ret_source);
 	if (is_list ? *rest != '[' || !parse_index(rest, &index) : *rest)
 		return -ENOENT;
-	if (member->shape == SONDE_FETCH_ARRAY && index >= member->cls->count)
+	if (member->shape == SONDE_OPERAND_ARRAY && index >= member->cls->count)
 		return -ENOENT;
-	if (is_list || member->shape == SONDE_FETCH_NUMBER)
+	if (is_list || member->shape == SONDE_OPERAND_NUMBER)
 		return describe_number(condition, member, index, ret_source);
 	return describe_text(condition, member, ret_source);
 }
@@ -419,11 +419,11 @@ static int find_name(void *ctx, const char *path, size_t length,
 
 struct record {
 	const struct sonde_condition *condition;
-	struct sonde_fetch_record payload;
+	struct sonde_operand_record payload;
 };
 
 bool sonde_condition_field(const struct sonde_condition *condition,
-			   uint32_t ref, struct sonde_fetch_field *ret_field)
+			   uint32_t ref, struct sonde_operand_field *ret_field)
 {
 	bool is_text = ref < FIRST_NUMBER;
 	const struct references *from =
@@ -435,7 +435,7 @@ bool sonde_condition_field(const struct sonde_condition *condition,
 	if (at >= from->nr)
 		return false;
 	member = from->list[at].member;
-	*ret_field = (struct sonde_fetch_field){
+	*ret_field = (struct sonde_operand_field){
 		.shape = (uint8_t)member->shape,
 		.type = SONDE_EXPR_STRING,
 		.count = (uint32_t)member->cls->count,
@@ -443,8 +443,8 @@ bool sonde_condition_field(const struct sonde_condition *condition,
 		.offset = member->offset,
 	};
 	if (is_text) {
-		if (member->shape == SONDE_FETCH_SEQUENCE)
-			ret_field->shape = SONDE_FETCH_BYTES;
+		if (member->shape == SONDE_OPERAND_SEQUENCE)
+			ret_field->shape = SONDE_OPERAND_BYTES;
 		return true;
 	}
 	number = number_of(member);
@@ -455,7 +455,7 @@ bool sonde_condition_field(const struct sonde_condition *condition,
 	return true;
 }
 
-const struct sonde_fetch_varying *
+const struct sonde_operand_varying *
 sonde_condition_varying(const struct sonde_condition *condition,
 			uint32_t *ret_nr)
 {
@@ -471,11 +471,11 @@ uint32_t sonde_condition_needed(const struct sonde_condition *condition)
 static int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret)
 {
 	const struct record *record = ctx;
-	struct sonde_fetch_field field;
+	struct sonde_operand_field field;
 
 	if (!sonde_condition_field(record->condition, ref, &field))
 		return -ENOENT;
-	return sonde_fetch(&record->payload, &field, ret);
+	return sonde_operand_read(&record->payload, &field, ret);
 }
 
 /* What a program is evaluated with. */
@@ -528,12 +528,12 @@ bool sonde_condition_payload(const struct sonde_condition *condition,
 			     const void *bytes, size_t size, size_t *ret_size)
 {
 	const struct sonde_part part = { bytes, (uint32_t)size, 0 };
-	const struct sonde_fetch_record record = { &part, 1,
-						   condition->varying };
+	const struct sonde_operand_record record = { &part, 1,
+						     condition->varying };
 
 	return size <= UINT32_MAX && !condition->is_open &&
-	       sonde_fetch_whole(&record, condition->nr_varying,
-				 condition->tail, ret_size);
+	       sonde_operand_whole(&record, condition->nr_varying,
+				   condition->tail, ret_size);
 }
 
 /* ---- life ---- */
@@ -666,13 +666,13 @@ bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 		return false;
 	member = condition->texts.list[ref].member;
 	*ret_text = (struct sonde_condition_text){
-		.offset =
-			member->ordinal ||
-					member->shape == SONDE_FETCH_LETTERS ||
-					sonde_class_is_bytes(member->cls) ?
-				UINT32_MAX :
-				member->offset,
-		.size = member->shape == SONDE_FETCH_TEXT ?
+		.offset = member->ordinal ||
+					  member->shape ==
+						  SONDE_OPERAND_LETTERS ||
+					  sonde_class_is_bytes(member->cls) ?
+				  UINT32_MAX :
+				  member->offset,
+		.size = member->shape == SONDE_OPERAND_TEXT ?
 				(uint32_t)member->cls->count :
 				0,
 		.ordinal = member->ordinal,
@@ -683,12 +683,12 @@ bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 
 int sonde_condition_copy(const struct sonde_condition *condition,
 			 struct sonde_program **ret_program,
-			 struct sonde_fetch_field **ret_fields,
+			 struct sonde_operand_field **ret_fields,
 			 uint32_t *ret_nr_fields)
 {
 	const struct sonde_program *program = condition->program;
 	struct sonde_program *copy = sonde_program_copy(program);
-	struct sonde_fetch_field *fields =
+	struct sonde_operand_field *fields =
 		calloc(program->nr_ops + 1, sizeof(*fields));
 	uint32_t nr = 0;
 

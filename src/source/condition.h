@@ -26,8 +26,8 @@ struct sonde_bind_check;
 struct sonde_condition;
 struct sonde_expr_scope;
 struct sonde_expr_value;
-struct sonde_fetch_field;
-struct sonde_fetch_varying;
+struct sonde_operand_field;
+struct sonde_operand_varying;
 struct sonde_program;
 
 /* 0; -EINVAL with one line in `error`; -ENOMEM. `desc` is checked and borrowed
@@ -91,8 +91,8 @@ bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 /* What a call with that ref fetches, and the fields to be passed over for it
  * (borrowed), for who evaluates the program elsewhere. False: no such ref. */
 bool sonde_condition_field(const struct sonde_condition *condition,
-			   uint32_t ref, struct sonde_fetch_field *ret_field);
-const struct sonde_fetch_varying *
+			   uint32_t ref, struct sonde_operand_field *ret_field);
+const struct sonde_operand_varying *
 sonde_condition_varying(const struct sonde_condition *condition,
 			uint32_t *ret_nr);
 
@@ -102,7 +102,7 @@ sonde_condition_varying(const struct sonde_condition *condition,
  */
 int sonde_condition_copy(const struct sonde_condition *condition,
 			 struct sonde_program **ret_program,
-			 struct sonde_fetch_field **ret_fields,
+			 struct sonde_operand_field **ret_fields,
 			 uint32_t *ret_nr_fields);
 
 /* Bytes of payload in which all is that the program reads as base 0. */

@@ -345,7 +345,7 @@ static bool prepare(struct evaluation *e,
 		return false;
 	e->whence = filter->whence ? own_filters_here() :
 				     (struct sonde_filter_whence){ 0, 0 };
-	e->payload.record = (struct sonde_fetch_record){
+	e->payload.record = (struct sonde_operand_record){
 		parts, nr_parts, (const void *)(known->file + filter->varying)
 	};
 	e->env.bases[1] = (const uint8_t *)&e->whence;

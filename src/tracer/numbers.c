@@ -13,8 +13,8 @@ int sonde_filter_fetch(void *ctx, uint32_t ref,
 	const struct sonde_filter_payload *payload = ctx;
 
 	return ref < payload->nr_fields ?
-		       sonde_fetch(&payload->record, &payload->fields[ref],
-				   ret_value) :
+		       sonde_operand_read(&payload->record,
+					  &payload->fields[ref], ret_value) :
 		       -1;
 }
 

@@ -9,13 +9,13 @@
 
 #include "base/port.h"
 #include "expr/expr.h"
-#include "expr/fetch.h"
+#include "expr/operand.h"
 #include "ring/filters.h"
 
 /* What a program's calls are answered from: the `ctx` of its environment. */
 struct sonde_filter_payload {
-	struct sonde_fetch_record record;
-	const struct sonde_fetch_field *fields; /* of the program */
+	struct sonde_operand_record record;
+	const struct sonde_operand_field *fields; /* of the program */
 	uint32_t nr_fields;
 };
 

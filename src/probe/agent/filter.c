@@ -15,13 +15,14 @@ struct seen_record {
 };
 
 static void see_record(struct seen_record *e,
-		       const struct sonde_fetch_varying *varying,
+		       const struct sonde_operand_varying *varying,
 		       const uint8_t *bytes, uint32_t size)
 {
 	e->whence.tid = sonde_agent_tid();
 	e->whence.cpu = sonde_agent_cpu();
 	e->part = (struct sonde_part){ bytes, size, 0 };
-	e->payload.record = (struct sonde_fetch_record){ &e->part, 1, varying };
+	e->payload.record =
+		(struct sonde_operand_record){ &e->part, 1, varying };
 	e->env.bases[0] = bytes;
 	e->env.bases[1] = (const uint8_t *)&e->whence;
 	e->env.call = sonde_filter_fetch;

@@ -14,15 +14,15 @@
 #include <stdint.h>
 
 #include "base/port.h"
-#include "expr/fetch.h"
+#include "expr/operand.h"
 #include "expr/program.h"
 #include "probe/inject/agent.h"
 #include "ring/tally.h"
 
 struct sonde_agent_test {
 	const struct sonde_program *program;
-	const struct sonde_fetch_field *fields;
-	const struct sonde_fetch_varying *varying;
+	const struct sonde_operand_field *fields;
+	const struct sonde_operand_varying *varying;
 	uint32_t nr_fields;
 	uint32_t needed; /* bytes that the program reads as memory */
 };

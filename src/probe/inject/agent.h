@@ -235,7 +235,7 @@ struct sonde_agent_thread {
  */
 struct sonde_agent_filter {
 	uint64_t program;
-	uint64_t fields, varying; /* expr/fetch.h */
+	uint64_t fields, varying; /* expr/operand.h */
 	uint32_t nr_fields;
 	uint32_t needed; /* bytes that the program reads as memory */
 };

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "expr/fetch.h"
+#include "expr/operand.h"
 #include "expr/program.h"
 
 /* Offset 0 means none. */

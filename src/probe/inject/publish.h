@@ -27,8 +27,8 @@ int sonde_publish_copy(struct sonde_agent *agent,
 /* As sonde_condition_copy() gives it, and what it gets by. */
 struct sonde_publish_filter {
 	struct sonde_program *program;
-	struct sonde_fetch_field *fields;
-	const struct sonde_fetch_varying *varying;
+	struct sonde_operand_field *fields;
+	const struct sonde_operand_varying *varying;
 	uint32_t nr_fields, nr_varying, needed;
 };
 

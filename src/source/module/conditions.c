@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "expr/fetch.h"
+#include "expr/operand.h"
 #include "expr/program.h"
 #include "source/condition.h"
 
@@ -108,7 +108,7 @@ static bool describe_bytes(struct module_event *event, uint32_t bytes,
 }
 
 static bool describe_varying(struct module_event *event,
-			     const struct sonde_fetch_varying *varying,
+			     const struct sonde_operand_varying *varying,
 			     uint32_t *left)
 {
 	if (varying->unit > 1 || !describe_bytes(event, varying->gap, left) ||
@@ -140,7 +140,7 @@ static uint32_t count_passed(const struct sonde_condition *condition,
  * over, or too much. */
 static int describe_payload(struct module_event *event, uint32_t nr_texts)
 {
-	const struct sonde_fetch_varying *varying;
+	const struct sonde_operand_varying *varying;
 	/* without the least that texts and lists take */
 	uint32_t left = SONDE_KMOD_RECORD_MAX -
 			SONDE_KMOD_CAPS_MAX * (sizeof(uint32_t) + 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * fetch.h - the fields of a payload that aren't at fixed places.
+ * operand.h - the operands of a condition: fields of a payload, also those that
+ * aren't at fixed places.
  *
  * A payload is fixed parts with fields of varying length (strings, sequences,
  * blobs) between them. So a field's place is how many varying ones are before
@@ -14,8 +15,8 @@
  *
  * Freestanding; any context. Cost: passes over the fields before it.
  */
-#ifndef EXPR_FETCH_H
-#define EXPR_FETCH_H
+#ifndef EXPR_OPERAND_H
+#define EXPR_OPERAND_H
 
 #include <stdint.h>
 
@@ -23,24 +24,24 @@
 
 #include "expr/expr.h"
 
-enum sonde_fetch_shape {
-	SONDE_FETCH_NUMBER,
-	SONDE_FETCH_TEXT,     /* a fixed array of characters */
-	SONDE_FETCH_STRING,   /* up to a NUL */
-	SONDE_FETCH_ARRAY,    /* of numbers */
-	SONDE_FETCH_SEQUENCE, /* the same, behind a u32 */
-	SONDE_FETCH_LETTERS,  /* a sequence of characters: up to a NUL */
-	SONDE_FETCH_BYTES,    /* a sequence of bytes, all of it as a text */
+enum sonde_operand_shape {
+	SONDE_OPERAND_NUMBER,
+	SONDE_OPERAND_TEXT,     /* a fixed array of characters */
+	SONDE_OPERAND_STRING,   /* up to a NUL */
+	SONDE_OPERAND_ARRAY,    /* of numbers */
+	SONDE_OPERAND_SEQUENCE, /* the same, behind a u32 */
+	SONDE_OPERAND_LETTERS,  /* a sequence of characters: up to a NUL */
+	SONDE_OPERAND_BYTES,    /* a sequence of bytes, all of it as a text */
 };
 
 /* A field of varying length. */
-struct sonde_fetch_varying {
+struct sonde_operand_varying {
 	uint32_t gap;  /* bytes between it and the one before it */
 	uint32_t unit; /* bytes of an element behind a u32; 0: a string */
 };
 
-struct sonde_fetch_field {
-	uint8_t shape;    /* enum sonde_fetch_shape */
+struct sonde_operand_field {
+	uint8_t shape;    /* enum sonde_operand_shape */
 	uint8_t type;     /* of numbers: enum sonde_expr_type */
 	uint8_t bytes;    /* of a number: 1, 2, 4 or 8 */
 	uint8_t swap;     /* not in the machine's byte order */
@@ -50,22 +51,22 @@ struct sonde_fetch_field {
 	uint32_t index;   /* in an array or sequence */
 };
 
-struct sonde_fetch_record {
+struct sonde_operand_record {
 	const struct sonde_part *parts;
 	uint32_t nr_parts;
-	const struct sonde_fetch_varying *varying;
+	const struct sonde_operand_varying *varying;
 };
 
 /* 0, or -ENOENT: the payload doesn't have it. A text is borrowed from the
  * payload. */
-int sonde_fetch(const struct sonde_fetch_record *record,
-		const struct sonde_fetch_field *field,
-		struct sonde_expr_value *ret_value);
+int sonde_operand_read(const struct sonde_operand_record *record,
+		       const struct sonde_operand_field *field,
+		       struct sonde_expr_value *ret_value);
 
 /* Bytes of a payload in one part: up to behind its last varying field, which
  * has the number nr_varying - 1, and `tail` more. False: they aren't all there.
  */
-bool sonde_fetch_whole(const struct sonde_fetch_record *record,
-		       uint32_t nr_varying, uint32_t tail, size_t *ret_bytes);
+bool sonde_operand_whole(const struct sonde_operand_record *record,
+			 uint32_t nr_varying, uint32_t tail, size_t *ret_bytes);
 
-#endif /* EXPR_FETCH_H */
+#endif /* EXPR_OPERAND_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * fetch.c - a field of a payload whose place depends on what is before it
- * (fetch.h).
+ * operand.c - a field of a payload whose place depends on what is before it
+ * (operand.h).
  *
  * A place is a part and an offset in it, and only moves on; nothing beyond the
  * parts is read, whatever lengths they hold. Linear in the varying fields
  * before the one that is wanted. No C library.
  */
-#include "expr/fetch.h"
+#include "expr/operand.h"
 
 #include <errno.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static const char *take_list(struct cursor *c, uint32_t unit, uint32_t *ret_nr)
 }
 
 static bool pass_over(struct cursor *c,
-		      const struct sonde_fetch_varying *varying)
+		      const struct sonde_operand_varying *varying)
 {
 	size_t length;
 	uint32_t nr;
@@ -95,7 +95,7 @@ static bool pass_over(struct cursor *c,
 }
 
 /* Some low bytes of a slot as a number of 64 bits. */
-static uint64_t widen(const struct sonde_fetch_field *field, uint64_t slot)
+static uint64_t widen(const struct sonde_operand_field *field, uint64_t slot)
 {
 	unsigned int unused = 64 - 8u * field->bytes;
 
@@ -125,7 +125,8 @@ static int fetch_float(uint32_t bits, struct sonde_expr_value *ret)
 #endif
 }
 
-static int fetch_number(struct cursor *c, const struct sonde_fetch_field *field,
+static int fetch_number(struct cursor *c,
+			const struct sonde_operand_field *field,
 			struct sonde_expr_value *ret)
 {
 	uint64_t at = (uint64_t)field->index * field->bytes;
@@ -135,7 +136,7 @@ static int fetch_number(struct cursor *c, const struct sonde_fetch_field *field,
 
 	if (!field->bytes || field->bytes > sizeof(slot))
 		return -ENOENT;
-	if (field->shape == SONDE_FETCH_SEQUENCE) {
+	if (field->shape == SONDE_OPERAND_SEQUENCE) {
 		from = take_list(c, field->bytes, &length);
 		if (!from || field->index >= length)
 			return -ENOENT;
@@ -154,24 +155,24 @@ static int fetch_number(struct cursor *c, const struct sonde_fetch_field *field,
 	return 0;
 }
 
-static int fetch_text(struct cursor *c, const struct sonde_fetch_field *field,
+static int fetch_text(struct cursor *c, const struct sonde_operand_field *field,
 		      struct sonde_expr_value *ret)
 {
 	size_t length = field->count;
 	uint32_t letters;
 	const char *from;
 
-	if (field->shape == SONDE_FETCH_STRING) {
+	if (field->shape == SONDE_OPERAND_STRING) {
 		from = take_string(c, &length);
 	} else {
-		if (field->shape == SONDE_FETCH_TEXT) {
+		if (field->shape == SONDE_OPERAND_TEXT) {
 			from = take(c, length);
 		} else {
 			letters = 0;
 			from = take_list(c, 1, &letters);
 			length = letters;
 		}
-		if (from && field->shape != SONDE_FETCH_BYTES)
+		if (from && field->shape != SONDE_OPERAND_BYTES)
 			length = strnlen(from, length);
 	}
 	if (!from || length > UINT32_MAX)
@@ -183,7 +184,8 @@ static int fetch_text(struct cursor *c, const struct sonde_fetch_field *field,
 }
 
 /* Behind that many varying fields; false: they aren't there. */
-static bool pass_all(struct cursor *c, const struct sonde_fetch_record *record,
+static bool pass_all(struct cursor *c,
+		     const struct sonde_operand_record *record,
 		     uint32_t nr_varying)
 {
 	for (uint32_t i = 0; i < nr_varying; i++) {
@@ -193,8 +195,8 @@ static bool pass_all(struct cursor *c, const struct sonde_fetch_record *record,
 	return true;
 }
 
-bool sonde_fetch_whole(const struct sonde_fetch_record *record,
-		       uint32_t nr_varying, uint32_t tail, size_t *ret_bytes)
+bool sonde_operand_whole(const struct sonde_operand_record *record,
+			 uint32_t nr_varying, uint32_t tail, size_t *ret_bytes)
 {
 	struct cursor c = { record->parts, record->nr_parts, 0 };
 
@@ -205,9 +207,9 @@ bool sonde_fetch_whole(const struct sonde_fetch_record *record,
 	return true;
 }
 
-int sonde_fetch(const struct sonde_fetch_record *record,
-		const struct sonde_fetch_field *field,
-		struct sonde_expr_value *ret_value)
+int sonde_operand_read(const struct sonde_operand_record *record,
+		       const struct sonde_operand_field *field,
+		       struct sonde_expr_value *ret_value)
 {
 	struct cursor c = { record->parts, record->nr_parts, 0 };
 
@@ -215,9 +217,9 @@ int sonde_fetch(const struct sonde_fetch_record *record,
 		return -ENOENT;
 	c.at += field->offset;
 	switch (field->shape) {
-	case SONDE_FETCH_NUMBER:
-	case SONDE_FETCH_ARRAY:
-	case SONDE_FETCH_SEQUENCE:
+	case SONDE_OPERAND_NUMBER:
+	case SONDE_OPERAND_ARRAY:
+	case SONDE_OPERAND_SEQUENCE:
 		return fetch_number(&c, field, ret_value);
 	default:
 		return fetch_text(&c, field, ret_value);
