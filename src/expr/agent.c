@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "base/port.h"
-#include "expr/code.h"
+#include "expr/builder.h"
 
 /* What becomes of an operation of the expression. */
 enum how {
@@ -132,10 +132,10 @@ struct decoder {
 	const uint8_t *bytes;
 	size_t nr;
 	bool collects;
-	struct sonde_code code;
-	struct sonde_code_label *labels; /* by byte */
-	bool *reached;                   /* by byte: its label's depth counts */
-	struct sonde_code_label fault, divided;
+	struct sonde_builder code;
+	struct sonde_builder_label *labels; /* by byte */
+	bool *reached; /* by byte: its label's depth counts */
+	struct sonde_builder_label fault, divided;
 	size_t at; /* the operation */
 	struct sonde_expr_error *error;
 };
@@ -168,18 +168,18 @@ static uint64_t get_operand(const struct decoder *decoder, size_t bytes)
 
 static void add(struct decoder *decoder, uint8_t code, uint64_t number)
 {
-	sonde_code_add(&decoder->code, (struct sonde_expr_op){
-					       .code = code,
-					       .number = number,
-				       });
+	sonde_builder_add(&decoder->code, (struct sonde_expr_op){
+						  .code = code,
+						  .number = number,
+					  });
 }
 
 static void add_jump(struct decoder *decoder, uint8_t code,
-		     struct sonde_code_label *label)
+		     struct sonde_builder_label *label)
 {
-	sonde_code_jump(&decoder->code,
-			(struct sonde_expr_op){ .code = code, .sense = 1 },
-			label);
+	sonde_builder_jump(&decoder->code,
+			   (struct sonde_expr_op){ .code = code, .sense = 1 },
+			   label);
 }
 
 static int agent_jump(struct decoder *decoder, uint8_t code)
@@ -187,7 +187,7 @@ static int agent_jump(struct decoder *decoder, uint8_t code)
 	size_t target = get_operand(decoder, 2);
 	unsigned int taken = sonde_expr_op_infos[code].takes.numbers;
 	unsigned int depth = decoder->code.depth - taken;
-	struct sonde_code_label *label;
+	struct sonde_builder_label *label;
 
 	if (target >= decoder->nr)
 		return agent_refuse(decoder, "it jumps to byte %zu of %zu",
@@ -199,7 +199,8 @@ static int agent_jump(struct decoder *decoder, uint8_t code)
 		return agent_refuse(decoder, "it jumps into itself");
 	label = &decoder->labels[target];
 	if (!decoder->reached[target])
-		*label = (struct sonde_code_label){ SONDE_CODE_NONE, depth };
+		*label = (struct sonde_builder_label){ SONDE_BUILDER_NONE,
+						       depth };
 	else if (label->depth != depth)
 		return agent_refuse(
 			decoder,
@@ -325,7 +326,7 @@ static int decode_op(struct decoder *decoder, size_t *ret_bytes)
 /* Whatever leads to decoder->at comes together. */
 static int join(struct decoder *decoder)
 {
-	struct sonde_code_label *label = &decoder->labels[decoder->at];
+	struct sonde_builder_label *label = &decoder->labels[decoder->at];
 
 	if (!decoder->reached[decoder->at])
 		return 0;
@@ -335,13 +336,13 @@ static int join(struct decoder *decoder)
 			"a jump comes here with %u values on the stack, "
 			"and others with %u",
 			label->depth, decoder->code.depth);
-	sonde_code_bind(&decoder->code, label);
+	sonde_builder_bind(&decoder->code, label);
 	return 0;
 }
 
 static int agent_decode(struct decoder *decoder)
 {
-	struct sonde_code *code = &decoder->code;
+	struct sonde_builder *code = &decoder->code;
 
 	for (decoder->at = 0; decoder->at < decoder->nr && !code->err;) {
 		size_t bytes = 1; /* of those that nothing leads to */
@@ -357,9 +358,9 @@ static int agent_decode(struct decoder *decoder)
 		return code->err;
 	if (!code->dead)
 		return agent_refuse(decoder, "it goes on behind its last byte");
-	sonde_code_bind(code, &decoder->fault);
+	sonde_builder_bind(code, &decoder->fault);
 	add(decoder, SONDE_EXPR_OP_END_FAULT, 0);
-	sonde_code_bind(code, &decoder->divided);
+	sonde_builder_bind(code, &decoder->divided);
 	add(decoder, SONDE_EXPR_OP_END_DIVIDED, 0);
 	return code->err;
 }
@@ -374,8 +375,8 @@ int sonde_agent_decode(const uint8_t *bytes, size_t nr, bool collects,
 		.nr = nr,
 		.collects = collects,
 		.code = { .pool = &pool },
-		.fault = { SONDE_CODE_NONE, 0 },
-		.divided = { SONDE_CODE_NONE, 0 },
+		.fault = { SONDE_BUILDER_NONE, 0 },
+		.divided = { SONDE_BUILDER_NONE, 0 },
 		.error = error,
 	};
 	int err = -ENOMEM;
@@ -389,8 +390,8 @@ int sonde_agent_decode(const uint8_t *bytes, size_t nr, bool collects,
 	if (err == -E2BIG)
 		(void)agent_refuse(&decoder, "it is too long");
 	if (!err)
-		err = sonde_code_finish(&decoder.code, SONDE_EXPR_INT,
-					ret_program);
+		err = sonde_builder_finish(&decoder.code, SONDE_EXPR_INT,
+					   ret_program);
 	free(decoder.labels);
 	free(decoder.reached);
 	sonde_pool_fini(&pool);

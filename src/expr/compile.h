@@ -12,7 +12,7 @@
 #ifndef EXPR_COMPILE_H
 #define EXPR_COMPILE_H
 
-#include "expr/code.h"
+#include "expr/builder.h"
 #include "expr/meaning.h"
 
 /* infer.c: fills in meanings[node], those of its children being known. */

@@ -17,7 +17,7 @@
 
 struct generator {
 	const struct sonde_compiler *compiler;
-	struct sonde_code *code;
+	struct sonde_builder *code;
 };
 
 /* What a comparison does with its operands before an operation is found. */
@@ -27,9 +27,9 @@ struct comparison {
 };
 
 static void value(const struct generator *to, uint32_t node,
-		  struct sonde_code_label *missing);
+		  struct sonde_builder_label *missing);
 static void generate_test(const struct generator *to, uint32_t node,
-			  struct sonde_code_label *label, bool sense);
+			  struct sonde_builder_label *label, bool sense);
 
 static const struct sonde_node *node_at(const struct generator *to,
 					uint32_t node)
@@ -47,54 +47,54 @@ static const struct sonde_meaning *meaning_at(const struct generator *to,
 
 static void add(const struct generator *to, enum sonde_expr_op_code code)
 {
-	sonde_code_add(to->code,
-		       (struct sonde_expr_op){ .code = (uint8_t)code });
+	sonde_builder_add(to->code,
+			  (struct sonde_expr_op){ .code = (uint8_t)code });
 }
 
 static void add_number(const struct generator *to, uint64_t number)
 {
-	sonde_code_add(to->code,
-		       (struct sonde_expr_op){ .code = SONDE_EXPR_OP_NUMBER,
-					       .number = number });
+	sonde_builder_add(to->code,
+			  (struct sonde_expr_op){ .code = SONDE_EXPR_OP_NUMBER,
+						  .number = number });
 }
 
 static void jump(const struct generator *to, enum sonde_expr_op_code code,
-		 struct sonde_code_label *label, bool sense)
+		 struct sonde_builder_label *label, bool sense)
 {
-	sonde_code_jump(to->code,
-			(struct sonde_expr_op){ .code = (uint8_t)code,
-						.sense = sense },
-			label);
+	sonde_builder_jump(to->code,
+			   (struct sonde_expr_op){ .code = (uint8_t)code,
+						   .sense = sense },
+			   label);
 }
 
 static void jump_number(const struct generator *to,
 			enum sonde_expr_op_code code, uint64_t number,
-			struct sonde_code_label *label, bool sense)
+			struct sonde_builder_label *label, bool sense)
 {
-	sonde_code_jump(to->code,
-			(struct sonde_expr_op){ .code = (uint8_t)code,
-						.sense = sense,
-						.number = number },
-			label);
+	sonde_builder_jump(to->code,
+			   (struct sonde_expr_op){ .code = (uint8_t)code,
+						   .sense = sense,
+						   .number = number },
+			   label);
 }
 
 static void jump_text(const struct generator *to, enum sonde_expr_op_code code,
 		      const struct sonde_expr_value *text,
-		      struct sonde_code_label *label, bool sense)
+		      struct sonde_builder_label *label, bool sense)
 {
 	struct sonde_expr_op op = { .code = (uint8_t)code, .sense = sense };
 
-	op.offset = sonde_code_text(to->code, text->text, text->length);
+	op.offset = sonde_builder_text(to->code, text->text, text->length);
 	op.length = text->length;
-	sonde_code_jump(to->code, op, label);
+	sonde_builder_jump(to->code, op, label);
 }
 
 /* Whether a field that is called for has a value. */
 static void jump_defined(const struct generator *to,
 			 const struct sonde_expr_source *source,
-			 struct sonde_code_label *label, bool sense)
+			 struct sonde_builder_label *label, bool sense)
 {
-	sonde_code_jump(
+	sonde_builder_jump(
 		to->code,
 		(struct sonde_expr_op){ .code = SONDE_EXPR_OP_IF_DEFINED,
 					.sense = sense,
@@ -107,7 +107,7 @@ static void jump_defined(const struct generator *to,
 
 static void generate_constant(const struct generator *to,
 			      const struct sonde_expr_value *known,
-			      struct sonde_code_label *missing)
+			      struct sonde_builder_label *missing)
 {
 	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_TEXT };
 
@@ -119,9 +119,9 @@ static void generate_constant(const struct generator *to,
 		add_number(to, known->u);
 		return;
 	}
-	op.offset = sonde_code_text(to->code, known->text, known->length);
+	op.offset = sonde_builder_text(to->code, known->text, known->length);
 	op.length = known->length;
-	sonde_code_add(to->code, op);
+	sonde_builder_add(to->code, op);
 }
 
 /* That which reads a field so: of one byte, or widened by nothing, the first
@@ -147,7 +147,7 @@ static uint8_t load_op(const struct sonde_expr_source *source)
 
 static void generate_field(const struct generator *to,
 			   const struct sonde_expr_source *source,
-			   struct sonde_code_label *missing)
+			   struct sonde_builder_label *missing)
 {
 	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_CALL_NUMBER };
 
@@ -155,14 +155,14 @@ static void generate_field(const struct generator *to,
 		op.code = load_op(source);
 		op.base = source->base;
 		op.offset = source->offset;
-		sonde_code_add(to->code, op);
+		sonde_builder_add(to->code, op);
 		return;
 	}
 	if (source->type == SONDE_EXPR_STRING)
 		op.code = SONDE_EXPR_OP_CALL_TEXT;
 	op.ref = source->ref;
 	op.number = source->type;
-	sonde_code_jump(to->code, op, missing);
+	sonde_builder_jump(to->code, op, missing);
 }
 
 /* NOLINTBEGIN(misc-no-recursion): depth <= 2 * SONDE_NODE_HEIGHT */
@@ -172,7 +172,7 @@ static void generate_field(const struct generator *to,
 /* A number converted to `type`, which is its own or DOUBLE; or a string. */
 static void value_as(const struct generator *to, uint32_t node,
 		     enum sonde_expr_type type,
-		     struct sonde_code_label *missing)
+		     struct sonde_builder_label *missing)
 {
 	bool is_signed = meaning_at(to, node)->type == SONDE_EXPR_INT;
 
@@ -187,7 +187,7 @@ static void value_as(const struct generator *to, uint32_t node,
 typedef uint8_t ops_by_type[3];
 
 static void arithmetic(const struct generator *to, uint32_t node,
-		       struct sonde_code_label *missing)
+		       struct sonde_builder_label *missing)
 {
 #define SAME(op)                                                           \
 	{                                                                  \
@@ -231,7 +231,7 @@ static void arithmetic(const struct generator *to, uint32_t node,
 }
 
 static void unary(const struct generator *to, uint32_t node,
-		  struct sonde_code_label *missing)
+		  struct sonde_builder_label *missing)
 {
 	const struct sonde_node *of = node_at(to, node);
 	bool is_double = meaning_at(to, node)->type == SONDE_EXPR_DOUBLE;
@@ -245,34 +245,34 @@ static void unary(const struct generator *to, uint32_t node,
 }
 
 static void choice(const struct generator *to, uint32_t node,
-		   struct sonde_code_label *missing)
+		   struct sonde_builder_label *missing)
 {
 	const struct sonde_node *of = node_at(to, node);
 	enum sonde_expr_type type = meaning_at(to, node)->type;
-	struct sonde_code_label otherwise = sonde_code_label(to->code, 0);
-	struct sonde_code_label end =
-		sonde_code_label(to->code, type == SONDE_EXPR_STRING ? 2 : 1);
+	struct sonde_builder_label otherwise = sonde_builder_label(to->code, 0);
+	struct sonde_builder_label end = sonde_builder_label(
+		to->code, type == SONDE_EXPR_STRING ? 2 : 1);
 
 	generate_test(to, of->child[0], &otherwise, false);
 	value_as(to, of->child[1], type, missing);
 	jump(to, SONDE_EXPR_OP_GO, &end, false);
-	sonde_code_bind(to->code, &otherwise);
+	sonde_builder_bind(to->code, &otherwise);
 	value_as(to, of->child[2], type, missing);
-	sonde_code_bind(to->code, &end);
+	sonde_builder_bind(to->code, &end);
 }
 
 /* What is true or false, as 1 or 0. */
 static void truth(const struct generator *to, uint32_t node)
 {
-	struct sonde_code_label otherwise = sonde_code_label(to->code, 0);
-	struct sonde_code_label end = sonde_code_label(to->code, 1);
+	struct sonde_builder_label otherwise = sonde_builder_label(to->code, 0);
+	struct sonde_builder_label end = sonde_builder_label(to->code, 1);
 
 	generate_test(to, node, &otherwise, false);
 	add_number(to, 1);
 	jump(to, SONDE_EXPR_OP_GO, &end, false);
-	sonde_code_bind(to->code, &otherwise);
+	sonde_builder_bind(to->code, &otherwise);
 	add_number(to, 0);
-	sonde_code_bind(to->code, &end);
+	sonde_builder_bind(to->code, &end);
 }
 
 static bool is_truth(enum sonde_node_kind kind)
@@ -282,7 +282,7 @@ static bool is_truth(enum sonde_node_kind kind)
 }
 
 static void value(const struct generator *to, uint32_t node,
-		  struct sonde_code_label *missing)
+		  struct sonde_builder_label *missing)
 {
 	const struct sonde_meaning *meaning = meaning_at(to, node);
 	enum sonde_node_kind kind = node_at(to, node)->kind;
@@ -329,14 +329,14 @@ static bool is_equality(enum sonde_node_kind kind)
 
 /* A place that a missing value goes to: where "false" goes. */
 struct place {
-	struct sonde_code_label local;
-	struct sonde_code_label *missing;
+	struct sonde_builder_label local;
+	struct sonde_builder_label *missing;
 };
 
 static void place_init(struct place *place, const struct generator *to,
-		       struct sonde_code_label *label, bool sense)
+		       struct sonde_builder_label *label, bool sense)
 {
-	place->local = sonde_code_label(to->code, 0);
+	place->local = sonde_builder_label(to->code, 0);
 	place->missing = sense ? &place->local : label;
 }
 
@@ -353,7 +353,8 @@ static uint64_t swapped(const struct sonde_expr_source *source, uint64_t number)
  * value is neither.
  */
 static void test_is(const struct generator *to, uint32_t x, uint64_t number,
-		    bool opposite, struct sonde_code_label *label, bool sense)
+		    bool opposite, struct sonde_builder_label *label,
+		    bool sense)
 {
 	static const uint8_t codes[] = {
 		[1] = SONDE_EXPR_OP_IF_MEM8_IS,
@@ -366,27 +367,27 @@ static void test_is(const struct generator *to, uint32_t x, uint64_t number,
 
 	if (node_at(to, x)->kind == SONDE_NODE_NAME &&
 	    !meaning_at(to, x)->constant && source->how == SONDE_EXPR_MEMORY) {
-		sonde_code_jump(to->code,
-				(struct sonde_expr_op){
-					.code = codes[source->bytes],
-					.sense = sense != opposite,
-					.base = source->base,
-					.offset = source->offset,
-					.number = swapped(source, number),
-				},
-				label);
+		sonde_builder_jump(to->code,
+				   (struct sonde_expr_op){
+					   .code = codes[source->bytes],
+					   .sense = sense != opposite,
+					   .base = source->base,
+					   .offset = source->offset,
+					   .number = swapped(source, number),
+				   },
+				   label);
 		return;
 	}
 	place_init(&place, to, label, sense);
 	value(to, x, place.missing);
 	jump_number(to, SONDE_EXPR_OP_IF_IS, number, label, sense != opposite);
-	sonde_code_bind(to->code, &place.local);
+	sonde_builder_bind(to->code, &place.local);
 }
 
 /* Whether the integer x is below the number, as one of x's type; `opposite`:
  * whether it is not. */
 static void test_below(const struct generator *to, uint32_t x, uint64_t number,
-		       bool opposite, struct sonde_code_label *label,
+		       bool opposite, struct sonde_builder_label *label,
 		       bool sense)
 {
 	bool is_signed = meaning_at(to, x)->type == SONDE_EXPR_INT;
@@ -398,7 +399,7 @@ static void test_below(const struct generator *to, uint32_t x, uint64_t number,
 		    is_signed ? SONDE_EXPR_OP_IF_BELOW_S :
 				SONDE_EXPR_OP_IF_BELOW_U,
 		    number, label, sense != opposite);
-	sonde_code_bind(to->code, &place.local);
+	sonde_builder_bind(to->code, &place.local);
 }
 
 /* Whether an integer of `type` can be the constant; *ret_most: and nothing
@@ -419,7 +420,7 @@ static bool type_has(enum sonde_expr_type type,
  */
 static bool test_constant(const struct generator *to,
 			  const struct comparison *of,
-			  struct sonde_code_label *label, bool sense)
+			  struct sonde_builder_label *label, bool sense)
 {
 	bool left = meaning_at(to, of->a)->constant;
 	uint32_t x = left ? of->b : of->a;
@@ -471,7 +472,7 @@ static enum sonde_expr_op_code doubles_op(enum sonde_node_kind kind)
 
 /* Numbers. */
 static void test_numbers(const struct generator *to, struct comparison of,
-			 struct sonde_code_label *label, bool sense)
+			 struct sonde_builder_label *label, bool sense)
 {
 	enum sonde_expr_type a = meaning_at(to, of.a)->type;
 	enum sonde_expr_type b = meaning_at(to, of.b)->type;
@@ -493,7 +494,7 @@ static void test_numbers(const struct generator *to, struct comparison of,
 	value_as(to, of.a, doubles ? SONDE_EXPR_DOUBLE : a, place.missing);
 	value_as(to, of.b, doubles ? SONDE_EXPR_DOUBLE : b, place.missing);
 	jump(to, op, label, sense != is_opposite(of.kind, doubles));
-	sonde_code_bind(to->code, &place.local);
+	sonde_builder_bind(to->code, &place.local);
 }
 
 /* The pattern that it is, if it is one. */
@@ -514,7 +515,7 @@ static bool find_glob(const struct generator *to, uint32_t node,
 
 /* == and != with a constant or a pattern on the right. */
 static void test_text(const struct generator *to, struct comparison of,
-		      struct sonde_code_label *label, bool sense)
+		      struct sonde_builder_label *label, bool sense)
 {
 	struct sonde_expr_value text = meaning_at(to, of.b)->value;
 	bool glob = find_glob(to, of.b, &text);
@@ -524,11 +525,11 @@ static void test_text(const struct generator *to, struct comparison of,
 	value(to, of.a, place.missing);
 	jump_text(to, glob ? SONDE_EXPR_OP_IF_GLOB : SONDE_EXPR_OP_IF_TEXT_IS,
 		  &text, label, sense != is_opposite(of.kind, false));
-	sonde_code_bind(to->code, &place.local);
+	sonde_builder_bind(to->code, &place.local);
 }
 
 static void test_strings(const struct generator *to, struct comparison of,
-			 struct sonde_code_label *label, bool sense)
+			 struct sonde_builder_label *label, bool sense)
 {
 	bool equality = is_equality(of.kind);
 	struct sonde_expr_value glob;
@@ -550,15 +551,15 @@ static void test_strings(const struct generator *to, struct comparison of,
 	     equality ? SONDE_EXPR_OP_IF_EQUAL_TEXT :
 			SONDE_EXPR_OP_IF_LESS_TEXT,
 	     label, sense != is_opposite(of.kind, false));
-	sonde_code_bind(to->code, &place.local);
+	sonde_builder_bind(to->code, &place.local);
 }
 
 /* Whether the integer x is in low .. high. */
 static void test_range(const struct generator *to, uint32_t x,
-		       const int64_t range[2], struct sonde_code_label *label,
-		       bool sense)
+		       const int64_t range[2],
+		       struct sonde_builder_label *label, bool sense)
 {
-	struct sonde_code_label end = sonde_code_label(to->code, 0);
+	struct sonde_builder_label end = sonde_builder_label(to->code, 0);
 	uint64_t low = (uint64_t)range[0];
 	uint64_t high = (uint64_t)range[1];
 	bool is_signed = meaning_at(to, x)->type == SONDE_EXPR_INT;
@@ -570,7 +571,7 @@ static void test_range(const struct generator *to, uint32_t x,
 	} else {
 		test_below(to, x, low, false, sense ? &end : label, true);
 		test_below(to, x, high + 1, false, label, sense);
-		sonde_code_bind(to->code, &end);
+		sonde_builder_bind(to->code, &end);
 	}
 }
 
@@ -598,12 +599,12 @@ static bool find_range(const struct sonde_expr_source *source,
  * first.
  */
 static void test_label(const struct generator *to, uint32_t node,
-		       struct sonde_code_label *label, bool sense)
+		       struct sonde_builder_label *label, bool sense)
 {
 	const struct sonde_node *of = node_at(to, node);
 	bool unequal = of->kind == SONDE_NODE_UNEQUAL;
-	struct sonde_code_label end = sonde_code_label(to->code, 0);
-	struct sonde_code_label found = sonde_code_label(to->code, 0);
+	struct sonde_builder_label end = sonde_builder_label(to->code, 0);
+	struct sonde_builder_label found = sonde_builder_label(to->code, 0);
 	const struct sonde_expr_source *source;
 	uint32_t x = 0;
 	uint32_t text = 0;
@@ -627,12 +628,12 @@ static void test_label(const struct generator *to, uint32_t node,
 	}
 	if (sense == unequal && !last)
 		jump(to, SONDE_EXPR_OP_GO, label, false);
-	sonde_code_bind(to->code, &found);
-	sonde_code_bind(to->code, &end);
+	sonde_builder_bind(to->code, &found);
+	sonde_builder_bind(to->code, &end);
 }
 
 static void compare(const struct generator *to, uint32_t node,
-		    struct sonde_code_label *label, bool sense)
+		    struct sonde_builder_label *label, bool sense)
 {
 	const struct sonde_node *of = node_at(to, node);
 	struct comparison comparison = { of->kind, of->child[0], of->child[1] };
@@ -653,11 +654,11 @@ static void compare(const struct generator *to, uint32_t node,
 
 /* In && only true goes on, in || only false; the last one decides. */
 static void test_list(const struct generator *to, uint32_t node,
-		      struct sonde_code_label *label, bool sense)
+		      struct sonde_builder_label *label, bool sense)
 {
 	const struct sonde_node *of = node_at(to, node);
 	bool decisive = of->kind == SONDE_NODE_ANY;
-	struct sonde_code_label end = sonde_code_label(to->code, 0);
+	struct sonde_builder_label end = sonde_builder_label(to->code, 0);
 	uint32_t child = of->child[0];
 
 	for (; child != SONDE_NODE_NONE; child = node_at(to, child)->next) {
@@ -668,26 +669,26 @@ static void test_list(const struct generator *to, uint32_t node,
 		else
 			generate_test(to, child, &end, decisive);
 	}
-	sonde_code_bind(to->code, &end);
+	sonde_builder_bind(to->code, &end);
 }
 
 static void test_choice(const struct generator *to, uint32_t node,
-			struct sonde_code_label *label, bool sense)
+			struct sonde_builder_label *label, bool sense)
 {
 	const struct sonde_node *of = node_at(to, node);
-	struct sonde_code_label otherwise = sonde_code_label(to->code, 0);
-	struct sonde_code_label end = sonde_code_label(to->code, 0);
+	struct sonde_builder_label otherwise = sonde_builder_label(to->code, 0);
+	struct sonde_builder_label end = sonde_builder_label(to->code, 0);
 
 	generate_test(to, of->child[0], &otherwise, false);
 	generate_test(to, of->child[1], label, sense);
 	jump(to, SONDE_EXPR_OP_GO, &end, false);
-	sonde_code_bind(to->code, &otherwise);
+	sonde_builder_bind(to->code, &otherwise);
 	generate_test(to, of->child[2], label, sense);
-	sonde_code_bind(to->code, &end);
+	sonde_builder_bind(to->code, &end);
 }
 
 static void test_value(const struct generator *to, uint32_t node,
-		       struct sonde_code_label *label, bool sense)
+		       struct sonde_builder_label *label, bool sense)
 {
 	enum sonde_expr_type type = meaning_at(to, node)->type;
 	struct place place;
@@ -700,11 +701,11 @@ static void test_value(const struct generator *to, uint32_t node,
 		jump(to, SONDE_EXPR_OP_IF_D, label, sense);
 	else
 		jump(to, SONDE_EXPR_OP_IF, label, sense);
-	sonde_code_bind(to->code, &place.local);
+	sonde_builder_bind(to->code, &place.local);
 }
 
 static void generate_test(const struct generator *to, uint32_t node,
-			  struct sonde_code_label *label, bool sense)
+			  struct sonde_builder_label *label, bool sense)
 {
 	const struct sonde_meaning *meaning = meaning_at(to, node);
 	enum sonde_node_kind kind = node_at(to, node)->kind;
@@ -733,33 +734,33 @@ static void generate_test(const struct generator *to, uint32_t node,
 
 static void generate_program(const struct generator *to, uint32_t node)
 {
-	struct sonde_code_label otherwise = sonde_code_label(to->code, 0);
+	struct sonde_builder_label otherwise = sonde_builder_label(to->code, 0);
 	bool text = meaning_at(to, node)->type == SONDE_EXPR_STRING;
 
 	if (is_truth(node_at(to, node)->kind) &&
 	    !meaning_at(to, node)->constant) {
 		generate_test(to, node, &otherwise, false);
 		add(to, SONDE_EXPR_OP_END_TRUE);
-		sonde_code_bind(to->code, &otherwise);
+		sonde_builder_bind(to->code, &otherwise);
 		add(to, SONDE_EXPR_OP_END_FALSE);
 		return;
 	}
 	value(to, node, &otherwise);
 	add(to, text ? SONDE_EXPR_OP_END_TEXT : SONDE_EXPR_OP_END_NUMBER);
-	sonde_code_bind(to->code, &otherwise);
+	sonde_builder_bind(to->code, &otherwise);
 	add(to, SONDE_EXPR_OP_END_MISSING);
 }
 
 int sonde_expr_generate(struct sonde_compiler *compiler, uint32_t node,
 			struct sonde_program **ret_program)
 {
-	struct sonde_code code = { .pool = &compiler->pool };
+	struct sonde_builder code = { .pool = &compiler->pool };
 	const struct generator to = { compiler, &code };
 	int err;
 
 	generate_program(&to, node);
-	err = sonde_code_finish(&code, compiler->meanings[node].type,
-				ret_program);
+	err = sonde_builder_finish(&code, compiler->meanings[node].type,
+				   ret_program);
 	if (err == -E2BIG)
 		return sonde_expr_fail(compiler->error, compiler->expr->text,
 				       compiler->expr->nodes[node].offset,

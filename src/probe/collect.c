@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collect.c - see collect.h. A program is taken apart by writing it anew,
- * operation by operation, with some of them replaced (expr/code.h).
+ * operation by operation, with some of them replaced (expr/builder.h).
  */
 #include "probe/collect.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expr/code.h"
+#include "expr/builder.h"
 
 static bool branches(const struct sonde_expr_op *op)
 {
@@ -84,17 +84,17 @@ void sonde_probe_shape(const struct sonde_program *program,
 	ret_shape->is_value = ret_shape->is_value && ret_shape->straight;
 }
 
-static void add(struct sonde_code *code, uint8_t op, uint64_t number)
+static void add(struct sonde_builder *code, uint8_t op, uint64_t number)
 {
-	sonde_code_add(code,
-		       (struct sonde_expr_op){ .code = op, .number = number });
+	sonde_builder_add(code, (struct sonde_expr_op){ .code = op,
+							.number = number });
 }
 
 /* ---- parts ---- */
 
 struct taking {
-	struct sonde_code code;
-	struct sonde_code_label fault, divided;
+	struct sonde_builder code;
+	struct sonde_builder_label fault, divided;
 	uint32_t before; /* the READ that is wanted */
 	bool done;       /* the part is complete: what follows is left out */
 };
@@ -107,12 +107,12 @@ static void keep(struct taking *taking, const struct sonde_program *program,
 
 	if (!(sonde_expr_op_infos[op->code].operands &
 	      SONDE_EXPR_OPERAND_JUMP)) {
-		sonde_code_add(&taking->code, *op);
+		sonde_builder_add(&taking->code, *op);
 		return;
 	}
 	divides = program->ops[op->target].code == SONDE_EXPR_OP_END_DIVIDED;
-	sonde_code_jump(&taking->code, *op,
-			divides ? &taking->divided : &taking->fault);
+	sonde_builder_jump(&taking->code, *op,
+			   divides ? &taking->divided : &taking->fault);
 }
 
 /* With the value on top; nothing may be below. */
@@ -148,7 +148,7 @@ static void take_op(struct taking *taking, const struct sonde_program *program,
 		    uint32_t i, enum sonde_probe_part part)
 {
 	const struct sonde_expr_op *op = &program->ops[i];
-	struct sonde_code *code = &taking->code;
+	struct sonde_builder *code = &taking->code;
 	bool last = i + 1 < program->nr_ops &&
 		    op[1].code == SONDE_EXPR_OP_END_MISSING;
 
@@ -196,8 +196,8 @@ int sonde_probe_take_part(const struct sonde_program *program,
 {
 	struct taking taking = {
 		.before = k,
-		.fault = { SONDE_CODE_NONE, 0 },
-		.divided = { SONDE_CODE_NONE, 0 },
+		.fault = { SONDE_BUILDER_NONE, 0 },
+		.divided = { SONDE_BUILDER_NONE, 0 },
 	};
 	struct sonde_pool pool;
 	int rc = -EINVAL;
@@ -210,13 +210,13 @@ int sonde_probe_take_part(const struct sonde_program *program,
 		    part == SONDE_PROBE_PART_READS)
 			taking.done = true;
 	}
-	sonde_code_bind(&taking.code, &taking.fault);
+	sonde_builder_bind(&taking.code, &taking.fault);
 	add(&taking.code, SONDE_EXPR_OP_END_FAULT, 0);
-	sonde_code_bind(&taking.code, &taking.divided);
+	sonde_builder_bind(&taking.code, &taking.divided);
 	add(&taking.code, SONDE_EXPR_OP_END_DIVIDED, 0);
 	if (taking.done)
-		rc = sonde_code_finish(&taking.code, SONDE_EXPR_INT,
-				       ret_program);
+		rc = sonde_builder_finish(&taking.code, SONDE_EXPR_INT,
+					  ret_program);
 	sonde_pool_fini(&pool);
 	return rc;
 }
@@ -225,22 +225,22 @@ int sonde_probe_take_part(const struct sonde_program *program,
 
 /* Where the operations of a program are in the joined one. */
 struct joining {
-	struct sonde_code *code;
-	struct sonde_code_label *labels; /* by operation */
+	struct sonde_builder *code;
+	struct sonde_builder_label *labels; /* by operation */
 	bool *reached;
-	struct sonde_code_label next; /* the program behind it */
+	struct sonde_builder_label next; /* the program behind it */
 };
 
 static void join_jump(struct joining *joining, const struct sonde_expr_op *op)
 {
-	struct sonde_code_label *label = &joining->labels[op->target];
+	struct sonde_builder_label *label = &joining->labels[op->target];
 
 	if (!joining->reached[op->target]) {
-		label->last_jump = SONDE_CODE_NONE;
+		label->last_jump = SONDE_BUILDER_NONE;
 		label->depth = op->keep;
 		joining->reached[op->target] = true;
 	}
-	sonde_code_jump(joining->code, *op, label);
+	sonde_builder_jump(joining->code, *op, label);
 }
 
 static void join_op(struct joining *joining, const struct sonde_program *from,
@@ -250,33 +250,34 @@ static void join_op(struct joining *joining, const struct sonde_program *from,
 	const struct sonde_expr_op *op = &from->ops[i];
 
 	if (joining->reached[i])
-		sonde_code_bind(joining->code, &joining->labels[i]);
+		sonde_builder_bind(joining->code, &joining->labels[i]);
 	if (collect_is_end(op->code)) {
 		if (op->code == SONDE_EXPR_OP_END_NUMBER)
 			add(joining->code, SONDE_EXPR_OP_POP, 0);
-		sonde_code_jump(joining->code, go, &joining->next);
+		sonde_builder_jump(joining->code, go, &joining->next);
 	} else if (sonde_expr_op_infos[op->code].operands &
 		   SONDE_EXPR_OPERAND_JUMP) {
 		join_jump(joining, op);
 	} else {
-		sonde_code_add(joining->code, *op);
+		sonde_builder_add(joining->code, *op);
 	}
 }
 
-static int join_one(struct sonde_code *code, const struct sonde_program *from)
+static int join_one(struct sonde_builder *code,
+		    const struct sonde_program *from)
 {
 	struct joining joining = {
 		.code = code,
 		.labels = calloc(from->nr_ops, sizeof(*joining.labels)),
 		.reached = calloc(from->nr_ops, sizeof(*joining.reached)),
-		.next = { SONDE_CODE_NONE, 0 },
+		.next = { SONDE_BUILDER_NONE, 0 },
 	};
 	int rc = -ENOMEM;
 
 	if (joining.labels && joining.reached) {
 		for (uint32_t i = 0; i < from->nr_ops; i++)
 			join_op(&joining, from, i);
-		sonde_code_bind(code, &joining.next);
+		sonde_builder_bind(code, &joining.next);
 		rc = 0;
 	}
 	free(joining.labels);
@@ -288,7 +289,7 @@ int sonde_probe_join(struct sonde_program *const *programs, size_t nr,
 		     struct sonde_program **ret_program)
 {
 	struct sonde_pool pool;
-	struct sonde_code code = { .pool = &pool };
+	struct sonde_builder code = { .pool = &pool };
 	int rc = 0;
 
 	sonde_pool_init(&pool, 0);
@@ -296,7 +297,7 @@ int sonde_probe_join(struct sonde_program *const *programs, size_t nr,
 		rc = join_one(&code, programs[i]);
 	add(&code, SONDE_EXPR_OP_END_MISSING, 0);
 	if (!rc)
-		rc = sonde_code_finish(&code, SONDE_EXPR_INT, ret_program);
+		rc = sonde_builder_finish(&code, SONDE_EXPR_INT, ret_program);
 	sonde_pool_fini(&pool);
 	return rc;
 }
@@ -305,7 +306,7 @@ int sonde_probe_range(int32_t reg, int64_t offset, uint64_t length,
 		      struct sonde_program **ret_program)
 {
 	struct sonde_pool pool;
-	struct sonde_code code = { .pool = &pool };
+	struct sonde_builder code = { .pool = &pool };
 	int rc;
 
 	sonde_pool_init(&pool, 0);
@@ -317,7 +318,7 @@ int sonde_probe_range(int32_t reg, int64_t offset, uint64_t length,
 	add(&code, SONDE_EXPR_OP_NUMBER, length);
 	add(&code, SONDE_EXPR_OP_TRACE, 0);
 	add(&code, SONDE_EXPR_OP_END_MISSING, 0);
-	rc = sonde_code_finish(&code, SONDE_EXPR_INT, ret_program);
+	rc = sonde_builder_finish(&code, SONDE_EXPR_INT, ret_program);
 	sonde_pool_fini(&pool);
 	return rc;
 }
@@ -327,13 +328,13 @@ static int give_one(enum sonde_expr_op_code op, uint64_t number,
 		    struct sonde_program **ret_program)
 {
 	struct sonde_pool pool;
-	struct sonde_code code = { .pool = &pool };
+	struct sonde_builder code = { .pool = &pool };
 	int rc;
 
 	sonde_pool_init(&pool, 0);
 	add(&code, (uint8_t)op, number);
 	add(&code, SONDE_EXPR_OP_END_NUMBER, 0);
-	rc = sonde_code_finish(&code, SONDE_EXPR_INT, ret_program);
+	rc = sonde_builder_finish(&code, SONDE_EXPR_INT, ret_program);
 	sonde_pool_fini(&pool);
 	return rc;
 }
@@ -353,7 +354,7 @@ int sonde_probe_register_value(uint8_t reg, uint32_t bits, bool is_signed,
 			       struct sonde_program **ret_program)
 {
 	struct sonde_pool pool;
-	struct sonde_code code = { .pool = &pool };
+	struct sonde_builder code = { .pool = &pool };
 	int rc;
 
 	sonde_pool_init(&pool, 0);
@@ -363,7 +364,7 @@ int sonde_probe_register_value(uint8_t reg, uint32_t bits, bool is_signed,
 		    is_signed ? SONDE_EXPR_OP_EXTEND_S : SONDE_EXPR_OP_EXTEND_Z,
 		    bits);
 	add(&code, SONDE_EXPR_OP_END_NUMBER, 0);
-	rc = sonde_code_finish(&code, SONDE_EXPR_INT, ret_program);
+	rc = sonde_builder_finish(&code, SONDE_EXPR_INT, ret_program);
 	sonde_pool_fini(&pool);
 	return rc;
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code.h - a program in the making.
+ * builder.h - a program in the making.
  *
  * Operations are appended; a jump goes to a label, which is bound to a place
  * later, so that jumps go forward. Code that can't be reached (behind a jump,
  * until a label that something jumps to is bound) is left out, so whoever
  * generates need not care.
  *
- * Errors stick: only sonde_code_finish() tells of them.
+ * Errors stick: only sonde_builder_finish() tells of them.
  */
-#ifndef EXPR_CODE_H
-#define EXPR_CODE_H
+#ifndef EXPR_BUILDER_H
+#define EXPR_BUILDER_H
 
 #include "base/pool.h"
 #include "expr/program.h"
 
-#define SONDE_CODE_NONE UINT32_MAX
+#define SONDE_BUILDER_NONE UINT32_MAX
 
-struct sonde_code {
+struct sonde_builder {
 	struct sonde_pool *pool;
 	struct sonde_expr_op *ops;
 	size_t nr_ops, ops_capacity;
@@ -32,25 +32,27 @@ struct sonde_code {
 
 /* Before it is bound, the jumps to it are a list: each one's target is the one
  * before. */
-struct sonde_code_label {
+struct sonde_builder_label {
 	uint32_t last_jump;
 	unsigned int depth; /* of the stack, there */
 };
 
 /* A label where the stack is as it is here, plus `slots`. */
-struct sonde_code_label sonde_code_label(const struct sonde_code *code,
-					 unsigned int slots);
-void sonde_code_add(struct sonde_code *code, struct sonde_expr_op op);
-void sonde_code_jump(struct sonde_code *code, struct sonde_expr_op op,
-		     struct sonde_code_label *label);
-void sonde_code_bind(struct sonde_code *code, struct sonde_code_label *label);
+struct sonde_builder_label sonde_builder_label(const struct sonde_builder *builder,
+					       unsigned int slots);
+void sonde_builder_add(struct sonde_builder *builder, struct sonde_expr_op op);
+void sonde_builder_jump(struct sonde_builder *builder, struct sonde_expr_op op,
+			struct sonde_builder_label *label);
+void sonde_builder_bind(struct sonde_builder *builder,
+			struct sonde_builder_label *label);
 
 /* The offset of a copy of that text. */
-uint32_t sonde_code_text(struct sonde_code *code, const char *text,
-			 uint32_t length);
+uint32_t sonde_builder_text(struct sonde_builder *builder, const char *text,
+			    uint32_t length);
 
 /* 0; -E2BIG: a program can't be so large; -ENOMEM. */
-int sonde_code_finish(const struct sonde_code *code, enum sonde_expr_type type,
-		      struct sonde_program **ret_program);
+int sonde_builder_finish(const struct sonde_builder *builder,
+			 enum sonde_expr_type type,
+			 struct sonde_program **ret_program);
 
-#endif /* EXPR_CODE_H */
+#endif /* EXPR_BUILDER_H */
