@@ -29,9 +29,9 @@
 #include "base/grow.h"
 #include "base/search.h"
 #include "probe/hooks/idle.h"
-#include "probe/inject/code.h"
 #include "probe/inject/exits.h"
 #include "probe/inject/inject.h"
+#include "probe/inject/insn_list.h"
 #include "probe/inject/text.h"
 
 #define VIEWS_MAX   16
@@ -150,10 +150,10 @@ static bool is_stub(const struct making *m, uint64_t address)
 static bool leads_into(const struct sonde_code_view *view,
 		       const struct part *part)
 {
-	struct sonde_code_insns insns = { 0 };
+	struct sonde_insn_list insns = { 0 };
 	bool found = false;
 
-	if (sonde_code_insns_read(view, &insns))
+	if (sonde_insn_list_read(view, &insns))
 		return false;
 	for (size_t i = 0; i < insns.nr && !found; i++) {
 		const struct sonde_insn *insn = &insns.list[i].insn;
@@ -163,7 +163,7 @@ static bool leads_into(const struct sonde_code_view *view,
 			sonde_insn_has_target(insn) && into &&
 			into < part->size;
 	}
-	sonde_code_insns_free(&insns);
+	sonde_insn_list_free(&insns);
 	return found;
 }
 
@@ -238,16 +238,16 @@ static int follow_view(struct making *m, size_t n, struct sonde_exits *exits)
 static bool traced_jumps_to(const struct sonde_code_view *view,
 			    uint64_t address)
 {
-	struct sonde_code_insns insns = { 0 };
+	struct sonde_insn_list insns = { 0 };
 	bool found = false;
 
-	if (sonde_code_insns_read(view, &insns))
+	if (sonde_insn_list_read(view, &insns))
 		return false;
 	for (size_t i = 0; i < insns.nr && !found; i++)
 		found = insns.list[i].insn.flow != SONDE_INSN_CALL &&
 			sonde_insn_has_target(&insns.list[i].insn) &&
 			insns.list[i].insn.target == address;
-	sonde_code_insns_free(&insns);
+	sonde_insn_list_free(&insns);
 	return found;
 }
 
@@ -299,12 +299,12 @@ static int compare_specs(const void *a, const void *b)
 /* Where jumps of this part lead in others of the function. */
 static int note_entries_of(struct making *m, const struct part *part)
 {
-	struct sonde_code_insns insns = { 0 };
+	struct sonde_insn_list insns = { 0 };
 	struct sonde_code_view view;
 	int rc = traced_view(m, part->address, &view);
 
 	if (!rc)
-		rc = sonde_code_insns_read(&view, &insns);
+		rc = sonde_insn_list_read(&view, &insns);
 	for (size_t i = 0; i < insns.nr && !rc; i++) {
 		const struct sonde_insn *insn = &insns.list[i].insn;
 
@@ -319,7 +319,7 @@ static int note_entries_of(struct making *m, const struct part *part)
 		else
 			m->entries[m->nr_entries++] = insn->target;
 	}
-	sonde_code_insns_free(&insns);
+	sonde_insn_list_free(&insns);
 	return rc;
 }
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "probe/inject/code.h"
+#include "probe/inject/insn_list.h"
 
 #define KEPT 8u /* instructions before the one at hand */
 
@@ -248,11 +248,11 @@ static void exits_keep(struct search *s, uint64_t address,
 
 static int exits_look_at_all(struct search *s, const char **reason)
 {
-	const struct sonde_code_insns *insns = s->view->insns;
+	const struct sonde_insn_list *insns = s->view->insns;
 
 	*reason = "it has too many ends";
 	for (size_t i = 0; i < insns->nr; i++) {
-		const struct sonde_code_insn *at = &insns->list[i];
+		const struct sonde_insn_at *at = &insns->list[i];
 		int rc = exits_look_at(s, at->address, &at->insn, reason);
 
 		if (rc)
@@ -267,19 +267,19 @@ int sonde_exits_find(const struct sonde_code_view *view,
 {
 	struct sonde_code_view known = *view;
 	struct search s = { .view = &known, .exits = exits };
-	struct sonde_code_insns insns = { 0 };
+	struct sonde_insn_list insns = { 0 };
 	int rc;
 
 	*ret_reason = "where it ends is not known";
 	if (!view->is_function)
 		return -EOPNOTSUPP;
 	*ret_reason = "not all of it is code";
-	rc = sonde_code_insns_read(view, &insns);
+	rc = sonde_insn_list_read(view, &insns);
 	if (rc)
 		return rc == -EINVAL ? -EOPNOTSUPP : rc;
 	known.insns = &insns;
 	rc = exits_look_at_all(&s, ret_reason);
-	sonde_code_insns_free(&insns);
+	sonde_insn_list_free(&insns);
 	return rc;
 }
 

@@ -22,8 +22,8 @@
 
 #include "probe/inject/image.h"
 #include "probe/inject/inject.h"
-#include "probe/inject/masks.h"
 #include "probe/inject/process_parts.h"
+#include "probe/inject/signal_masks.h"
 #include "sys/proc.h"
 
 #define IMAGE_PATH "/memfd:sonde-agent-image"
@@ -122,7 +122,7 @@ static int retire(pid_t pid, const struct sonde_process_inherited *inherited,
 		return rc;
 	rc = sonde_process_register_barriers(process);
 	if (rc == 0)
-		rc = sonde_masks_open(process);
+		rc = sonde_signal_masks_open(process);
 	if (rc == 0)
 		rc = sonde_process_abandon(process, inherited->retire,
 					   inherited->data);

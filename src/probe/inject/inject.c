@@ -66,8 +66,8 @@
 
 #include "base/time.h"
 #include "probe/inject/awake.h"
+#include "probe/inject/grace_period.h"
 #include "probe/inject/procfs.h"
-#include "probe/inject/quiet.h"
 #include "probe/inject/servant.h"
 #include "session/find.h"
 #include "sys/proc.h"
@@ -1019,13 +1019,14 @@ static int dismiss_servant(const struct borrowed *b)
 /* What a helper that was killed has left, once the thread is through. */
 static void inject_clean_up(struct borrowed *b, struct said *said)
 {
-	const struct sonde_quiet_range range = {
+	const struct sonde_grace_period_range range = {
 		.start = b->room - 1,
 		.end = b->room + STUB_ROOM,
 	};
 	pid_t cleaner;
 
-	if (sonde_quiet_wait(b->request->pid, &range, 1, QUIET_MS) != 0 ||
+	if (sonde_grace_period_wait(b->request->pid, &range, 1, QUIET_MS) !=
+		    0 ||
 	    dismiss_servant(b) != 0 || said->written == 0)
 		return;
 	b->written = &said->written;

@@ -27,9 +27,9 @@
 #include "base/port.h"
 #include "probe/inject/image.h"
 #include "probe/inject/inject.h"
-#include "probe/inject/masks.h"
 #include "probe/inject/process_parts.h"
 #include "probe/inject/procfs.h"
+#include "probe/inject/signal_masks.h"
 #include "probe/inject/symbol.h"
 
 #define KERNEL_SIGINFO   0x4ull
@@ -448,7 +448,7 @@ int sonde_process_install(struct sonde_process *process,
 	if (rc == 0)
 		rc = sonde_process_keep_signals(process);
 	if (rc == 0)
-		(void)sonde_masks_open(process); /* patch.c asks again */
+		(void)sonde_signal_masks_open(process); /* patch.c asks again */
 	if (rc != 0)
 		sonde_process_error_set(
 			error, "process %d: the agent can't be put in: %s",

@@ -22,9 +22,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "probe/inject/masks.h"
+#include "probe/inject/grace_period.h"
 #include "probe/inject/process_parts.h"
-#include "probe/inject/quiet.h"
+#include "probe/inject/signal_masks.h"
 
 #define INT3            0xcc
 #define GROUP           64u /* patches */
@@ -223,7 +223,7 @@ static int check(const struct group *group, const struct sonde_patch *patch,
 
 static void prepare(struct group *group)
 {
-	const int masks_rc = sonde_masks_open(group->process);
+	const int masks_rc = sonde_signal_masks_open(group->process);
 
 	memset(group->opens, 0, sizeof(group->opens));
 	memset(&group->bytes, 0, sizeof(group->bytes));
@@ -272,7 +272,7 @@ static void patch_take_back(struct group *group, size_t i)
 /* After phase 1: those whose windows don't empty are given up. */
 static int wait_for_windows(struct group *group)
 {
-	struct sonde_quiet_range ranges[GROUP];
+	struct sonde_grace_period_range ranges[GROUP];
 	size_t nr = 0;
 	int rc;
 
@@ -280,7 +280,7 @@ static int wait_for_windows(struct group *group)
 		const struct sonde_patch *patch = &group->patches[i];
 
 		if (must_wait(patch))
-			ranges[nr++] = (struct sonde_quiet_range){
+			ranges[nr++] = (struct sonde_grace_period_range){
 				first_of(patch),
 				first_of(patch) + patch->window->nr_bytes,
 			};
@@ -288,8 +288,8 @@ static int wait_for_windows(struct group *group)
 	if (nr == 0)
 		return 0;
 	rc = run(group);
-	if (rc != 0 ||
-	    sonde_quiet_wait(group->process->pid, ranges, nr, QUIET_MS) == 0)
+	if (rc != 0 || sonde_grace_period_wait(group->process->pid, ranges, nr,
+					       QUIET_MS) == 0)
 		return rc;
 	for (size_t i = 0; i < group->nr; i++) {
 		if (!must_wait(&group->patches[i]))

@@ -22,7 +22,7 @@
  * serves all patches of a call.
  *
  * A thread that blocks SIGTRAP would be killed by an int3. Such threads are made
- * to let it through (masks.h); while there is one that can't be, -EBUSY. Code
+ * to let it through (signal_masks.h); while there is one that can't be, -EBUSY. Code
  * that runs with all signals blocked for a moment (parts of pthread_create(),
  * of posix_spawn()) must not be probed.
  *

@@ -25,7 +25,7 @@
 #include "base/port.h"
 #include "base/search.h"
 #include "expr/program.h"
-#include "probe/inject/code.h"
+#include "probe/inject/insn_list.h"
 #include "probe/inject/patch.h"
 #include "probe/inject/place.h"
 #include "probe/inject/publish.h"
@@ -83,8 +83,8 @@ struct sonde_probes {
 	struct sonde_agent *agent;
 	struct sonde_places *places;
 	struct sonde_patch_text *text;
-	struct sonde_code_insns insns; /* of the function that was last asked */
-	struct site **sites;           /* by address */
+	struct sonde_insn_list insns; /* of the function that was last asked */
+	struct site **sites;          /* by address */
 	size_t nr_sites, sites_room;
 	uint32_t nr_slots;
 	struct built **builts; /* all that ever were */
@@ -216,9 +216,9 @@ static void avoid_others(const struct sonde_probes *p,
 /* Probes come function by function. */
 static void use_insns(struct sonde_probes *p, struct sonde_code_view *view)
 {
-	if (!sonde_code_insns_fit(&p->insns, view)) {
-		sonde_code_insns_free(&p->insns);
-		if (sonde_code_insns_read(view, &p->insns) != 0)
+	if (!sonde_insn_list_fit(&p->insns, view)) {
+		sonde_insn_list_free(&p->insns);
+		if (sonde_insn_list_read(view, &p->insns) != 0)
 			return;
 	}
 	view->insns = &p->insns;
@@ -1177,7 +1177,7 @@ void sonde_probes_free(struct sonde_probes *p)
 	for (uint32_t i = 0; i < p->nr_probes; i++)
 		free(p->probes[i].condition);
 	sonde_plans_fini(&p->plans);
-	sonde_code_insns_free(&p->insns);
+	sonde_insn_list_free(&p->insns);
 	free(p->sites);
 	free(p->builts);
 	sonde_patch_text_free(p->text);

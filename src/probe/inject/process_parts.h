@@ -23,7 +23,7 @@ struct sonde_process {
 	struct sonde_agent_image image; /* start 0: not installed */
 	uint64_t restorer;              /* of its handlers */
 	struct sonde_shared_memory agent;
-	/* masks.c's: when it was last asked, and what; threads in system calls
+	/* signal_masks.c's: when it was last asked, and what; threads in system calls
 	 * that exchange the mask */
 	int64_t masks_checked_s;
 	int masks_rc;

@@ -13,14 +13,14 @@
  * taken for code.
  *
  * Cost: that of decoding the function, some 50 ns an instruction; with a table
- * of its instructions (code.h), 2 ns.
+ * of its instructions (insn_list.h), 2 ns.
  */
 #include "probe/inject/window.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "probe/inject/code.h"
+#include "probe/inject/insn_list.h"
 
 #define JUMP_BYTES    5
 #define INT3          0xcc
@@ -53,7 +53,7 @@ static int decode_at(const struct sonde_code_view *view, uint64_t address,
 		     struct sonde_insn *ret_insn)
 {
 	const struct sonde_insn *known =
-		view->insns ? sonde_code_insns_at(view->insns, address) : NULL;
+		view->insns ? sonde_insn_list_at(view->insns, address) : NULL;
 
 	if (known) {
 		*ret_insn = *known;
@@ -95,7 +95,7 @@ static void survey_insn(const struct sonde_insn *insn, uint64_t at,
 static void make_survey(const struct sonde_code_view *view, uint64_t window,
 			unsigned int bytes, struct survey *survey)
 {
-	const struct sonde_code_insns *all = view->insns;
+	const struct sonde_insn_list *all = view->insns;
 	uint64_t end = view->address + view->size;
 	uint64_t at = view->address;
 

@@ -50,7 +50,7 @@ enum sonde_window_kind {
 	SONDE_WINDOW_TRAP,
 };
 
-struct sonde_code_insns;
+struct sonde_insn_list;
 
 /* A function's code, or as much of it as is known. */
 struct sonde_code_view {
@@ -60,8 +60,8 @@ struct sonde_code_view {
 	size_t behind;     /* bytes[] has so many more, behind the function */
 	bool is_function;  /* all of one: what is known of its branches holds */
 	bool has_handlers; /* the unwinder may enter it where it likes (C++) */
-	/* code.h: of these bytes; NULL: instructions are decoded as needed */
-	const struct sonde_code_insns *insns;
+	/* insn_list.h: of these bytes; NULL: instructions are decoded as needed */
+	const struct sonde_insn_list *insns;
 	/* Where code of the function that lies elsewhere leads to; borrowed. */
 	const uint64_t *entries;
 	size_t nr_entries;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * masks.c - taking SIGTRAP, SIGSEGV and SIGBUS out of threads' masks.
+ * signal_masks.c - taking SIGTRAP, SIGSEGV and SIGBUS out of threads' masks.
  *
  * Cost: two files of /proc a thread, once a second at most; a thread that
  * blocks one of the signals is stopped for some 50 us, once.
  */
-#include "probe/inject/masks.h"
+#include "probe/inject/signal_masks.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -113,7 +113,7 @@ static size_t look(struct sonde_process *process, bool opens)
 	return found;
 }
 
-int sonde_masks_open(struct sonde_process *process)
+int sonde_signal_masks_open(struct sonde_process *process)
 {
 	const struct timespec pause = { 0, PAUSE_NS };
 	struct timespec now;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code.c - a table of a function's instructions (code.h).
+ * insn_list.c - a table of a function's instructions (insn_list.h).
  *
  * Invariant: list[] is in the order of addresses, and each entry begins where
  * the one before ends. Cost: decoding once, some 50 ns an instruction; a
  * question is a binary search.
  */
-#include "probe/inject/code.h"
+#include "probe/inject/insn_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@
 #include "base/search.h"
 
 static int code_decode_all(const struct sonde_code_view *view,
-			   struct sonde_code_insns *insns)
+			   struct sonde_insn_list *insns)
 {
 	size_t room = 0;
 	size_t at = 0;
 
 	while (at < view->size) {
-		struct sonde_code_insn *next;
+		struct sonde_insn_at *next;
 
 		if (SONDE_GROW(insns->list, insns->nr, room))
 			return -ENOMEM;
@@ -38,10 +38,10 @@ static int code_decode_all(const struct sonde_code_view *view,
 	return 0;
 }
 
-int sonde_code_insns_read(const struct sonde_code_view *view,
-			  struct sonde_code_insns *ret_insns)
+int sonde_insn_list_read(const struct sonde_code_view *view,
+			 struct sonde_insn_list *ret_insns)
 {
-	struct sonde_code_insns insns = {
+	struct sonde_insn_list insns = {
 		.address = view->address,
 		.size = view->size + view->behind,
 		.bytes = malloc(view->size + view->behind + 1),
@@ -49,7 +49,7 @@ int sonde_code_insns_read(const struct sonde_code_view *view,
 	int rc = insns.bytes ? code_decode_all(view, &insns) : -ENOMEM;
 
 	if (rc) {
-		sonde_code_insns_free(&insns);
+		sonde_insn_list_free(&insns);
 		return rc;
 	}
 	memcpy(insns.bytes, view->bytes, insns.size);
@@ -57,23 +57,23 @@ int sonde_code_insns_read(const struct sonde_code_view *view,
 	return 0;
 }
 
-void sonde_code_insns_free(struct sonde_code_insns *insns)
+void sonde_insn_list_free(struct sonde_insn_list *insns)
 {
 	free(insns->bytes);
 	free(insns->list);
-	*insns = (struct sonde_code_insns){ 0 };
+	*insns = (struct sonde_insn_list){ 0 };
 }
 
-bool sonde_code_insns_fit(const struct sonde_code_insns *insns,
-			  const struct sonde_code_view *view)
+bool sonde_insn_list_fit(const struct sonde_insn_list *insns,
+			 const struct sonde_code_view *view)
 {
 	return insns->bytes && insns->address == view->address &&
 	       insns->size == view->size + view->behind &&
 	       memcmp(insns->bytes, view->bytes, insns->size) == 0;
 }
 
-const struct sonde_insn *
-sonde_code_insns_at(const struct sonde_code_insns *insns, uint64_t address)
+const struct sonde_insn *sonde_insn_list_at(const struct sonde_insn_list *insns,
+					    uint64_t address)
 {
 	size_t i;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quiet.c - waiting until no thread is between two instructions that are about
+ * grace_period.c - waiting until no thread is between two instructions that are about
  * to be replaced.
  *
  * Each of those instructions has become an int3 before: a thread that was there
@@ -15,7 +15,7 @@
  *
  * A thread that is made later begins behind a system call, not here.
  */
-#include "probe/inject/quiet.h"
+#include "probe/inject/grace_period.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,8 +38,8 @@ struct watched {
 	bool done;
 };
 
-static bool is_inside(uint64_t pc, const struct sonde_quiet_range *ranges,
-		      size_t nr)
+static bool is_inside(uint64_t pc,
+		      const struct sonde_grace_period_range *ranges, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (pc > ranges[i].start && pc < ranges[i].end)
@@ -49,7 +49,7 @@ static bool is_inside(uint64_t pc, const struct sonde_quiet_range *ranges,
 
 /* Looks once more. */
 static void look(pid_t pid, struct watched *watched,
-		 const struct sonde_quiet_range *ranges, size_t nr)
+		 const struct sonde_grace_period_range *ranges, size_t nr)
 {
 	struct sonde_proc_syscall call;
 	char text[256];
@@ -74,7 +74,7 @@ static void look(pid_t pid, struct watched *watched,
 }
 
 static bool all_done(pid_t pid, struct watched *list, size_t nr_threads,
-		     const struct sonde_quiet_range *ranges, size_t nr)
+		     const struct sonde_grace_period_range *ranges, size_t nr)
 {
 	bool done = true;
 
@@ -86,8 +86,9 @@ static bool all_done(pid_t pid, struct watched *list, size_t nr_threads,
 	return done;
 }
 
-int sonde_quiet_wait(pid_t pid, const struct sonde_quiet_range *ranges,
-		     size_t nr, unsigned int limit_ms)
+int sonde_grace_period_wait(pid_t pid,
+			    const struct sonde_grace_period_range *ranges,
+			    size_t nr, unsigned int limit_ms)
 {
 	const struct timespec pause = { 0, ROUND_NS };
 	unsigned int rounds = limit_ms * ROUNDS_PER_MS;

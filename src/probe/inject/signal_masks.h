@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * masks.h - threads that block what the agent must get.
+ * signal_masks.h - threads that block what the agent must get.
  *
  * A thread that blocks SIGTRAP is killed by an int3, and one that blocks
  * SIGSEGV or SIGBUS by a bad pointer in a condition: the kernel resets the
@@ -23,13 +23,13 @@
  * *sends* to it may be delivered to such a thread. A thread that blocks them
  * later is found when the next probe is put in or taken out.
  */
-#ifndef PROBE_INJECT_MASKS_H
-#define PROBE_INJECT_MASKS_H
+#ifndef PROBE_INJECT_SIGNAL_MASKS_H
+#define PROBE_INJECT_SIGNAL_MASKS_H
 
 #include "probe/inject/process.h"
 
 /* 0; -EBUSY if a thread goes on blocking one of them. Known for about a second:
  * cheap to ask. */
-int sonde_masks_open(struct sonde_process *process);
+int sonde_signal_masks_open(struct sonde_process *process);
 
-#endif /* PROBE_INJECT_MASKS_H */
+#endif /* PROBE_INJECT_SIGNAL_MASKS_H */
