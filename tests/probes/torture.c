@@ -26,7 +26,7 @@
 #include "base/port.h"
 #include "probe/inject/insn.h"
 #include "probe/inject/probes.h"
-#include "probe/inject/text.h"
+#include "probe/inject/process_code.h"
 
 #define NR_SITES       2000
 #define NR_CONDITIONS  1000
@@ -227,14 +227,14 @@ static int keep_all_code(struct torture *t)
 }
 
 /* An instruction of the function that some address is in; 0: none. */
-static uint64_t choose_in(struct torture *t, struct sonde_patch_text *text,
+static uint64_t choose_in(struct torture *t, struct sonde_patch_code *text,
 			  uint64_t somewhere)
 {
 	struct sonde_code_view view;
 	uint8_t *bytes;
 	size_t at = 0;
 
-	if (sonde_patch_text_view(text, somewhere, &view, &bytes) != 0 ||
+	if (sonde_patch_code_view(text, somewhere, &view, &bytes) != 0 ||
 	    !view.is_function || somewhere < view.address)
 		return 0;
 	while (at < view.size) {
@@ -267,8 +267,8 @@ static void add_site(struct torture *t, uint64_t address)
 
 static int choose_sites(struct torture *t)
 {
-	struct sonde_patch_text *text;
-	int rc = sonde_patch_text_new(t->process, &text);
+	struct sonde_patch_code *text;
+	int rc = sonde_patch_code_new(t->process, &text);
 
 	for (size_t i = 0;
 	     i < NR_SITES * TRIES_PER_SITE && rc == 0 && t->nr_sites < NR_SITES;
@@ -281,7 +281,7 @@ static int choose_sites(struct torture *t)
 			add_site(t, at);
 	}
 	if (rc == 0)
-		sonde_patch_text_free(text);
+		sonde_patch_code_free(text);
 	return rc == 0 && t->nr_sites < NR_SITES ? -ENOENT : rc;
 }
 

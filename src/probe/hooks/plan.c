@@ -30,7 +30,7 @@
 
 struct making {
 	struct sonde_process *process;
-	struct sonde_patch_text *text;
+	struct sonde_patch_code *text;
 	const struct sonde_hooks_modules *modules;
 	struct sonde_hooks_plan *plan;
 	/* code that was followed, of all functions: where it begins */
@@ -203,7 +203,7 @@ static int follow_code(struct making *m, struct following *f,
 	struct sonde_code_view view;
 	uint8_t *bytes;
 	int rc =
-		sonde_patch_text_view(m->text, f->todo[f->done], &view, &bytes);
+		sonde_patch_code_view(m->text, f->todo[f->done], &view, &bytes);
 
 	*reason = "its code can't be read";
 	if (rc || was_seen(f, view.address))
@@ -387,7 +387,7 @@ static int plan_pass_over(struct making *m, uint64_t address, size_t call)
 	struct sonde_code_view view;
 	uint8_t *bytes;
 
-	if (sonde_patch_text_view(m->text, address, &view, &bytes) ||
+	if (sonde_patch_code_view(m->text, address, &view, &bytes) ||
 	    was_followed(m, view.address) || !is_insn(&view, address))
 		return 0;
 	m->plan->agent_calls[call].is_jumped_to = true;
@@ -482,7 +482,7 @@ int sonde_hooks_plan_make(struct sonde_process *process, unsigned int groups,
 			  struct sonde_process_error *error)
 {
 	struct making *m = calloc(1, sizeof(*m));
-	int rc = m ? sonde_patch_text_new(process, &m->text) : -ENOMEM;
+	int rc = m ? sonde_patch_code_new(process, &m->text) : -ENOMEM;
 
 	*ret = (struct sonde_hooks_plan){ 0 };
 	if (!rc) {
@@ -496,7 +496,7 @@ int sonde_hooks_plan_make(struct sonde_process *process, unsigned int groups,
 					(int)sonde_process_pid(process),
 					strerrordesc_np(-rc));
 	if (m)
-		sonde_patch_text_free(m->text);
+		sonde_patch_code_free(m->text);
 	free(m);
 	return rc;
 }

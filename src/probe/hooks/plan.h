@@ -17,7 +17,7 @@
 #include "probe/hooks/events.h"
 #include "probe/hooks/modules.h"
 #include "probe/inject/probes.h"
-#include "probe/inject/text.h"
+#include "probe/inject/process_code.h"
 
 #define SONDE_HOOKS_SPECS_MAX 512
 #define SONDE_HOOKS_NOTES_MAX 16

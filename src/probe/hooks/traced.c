@@ -32,7 +32,7 @@
 #include "probe/inject/exits.h"
 #include "probe/inject/inject.h"
 #include "probe/inject/insn_list.h"
-#include "probe/inject/text.h"
+#include "probe/inject/process_code.h"
 
 #define VIEWS_MAX   16
 #define ENTRIES_MAX 64
@@ -53,7 +53,7 @@ struct part {
 struct making {
 	struct sonde_process *process;
 	const struct sonde_probes *probes; /* that are in it; NULL: none */
-	struct sonde_patch_text *text;
+	struct sonde_patch_code *text;
 	struct sonde_hooks_traced *traced;
 	const struct sonde_hooks_globs *globs;
 	struct sonde_process_error *error;
@@ -114,7 +114,7 @@ static int traced_view(const struct making *m, uint64_t address,
 		       struct sonde_code_view *ret_view)
 {
 	uint8_t *bytes;
-	int rc = sonde_patch_text_view(m->text, address, ret_view, &bytes);
+	int rc = sonde_patch_code_view(m->text, address, ret_view, &bytes);
 
 	if (rc)
 		return rc;
@@ -493,12 +493,12 @@ int sonde_hooks_traced_make(struct sonde_process *process,
 				     &ret->chosen);
 	if (!rc) {
 		ret->list = calloc(ret->chosen.nr_meant, sizeof(*ret->list));
-		rc = ret->list ? sonde_patch_text_new(process, &m.text) :
+		rc = ret->list ? sonde_patch_code_new(process, &m.text) :
 				 -ENOMEM;
 	}
 	if (!rc) {
 		rc = traced_follow_all(&m);
-		sonde_patch_text_free(m.text);
+		sonde_patch_code_free(m.text);
 	}
 	return rc ? traced_explain(process, rc, error) : 0;
 }

@@ -26,10 +26,10 @@
 #include "base/search.h"
 #include "expr/program.h"
 #include "probe/inject/insn_list.h"
+#include "probe/inject/pad_memory.h"
 #include "probe/inject/patch.h"
-#include "probe/inject/place.h"
+#include "probe/inject/process_code.h"
 #include "probe/inject/publish.h"
-#include "probe/inject/text.h"
 
 #define JUMP_BYTES      5
 #define OP_JMP          0xe9
@@ -81,8 +81,8 @@ struct site {
 struct sonde_probes {
 	struct sonde_process *process; /* borrowed */
 	struct sonde_agent *agent;
-	struct sonde_places *places;
-	struct sonde_patch_text *text;
+	struct sonde_pad_memory *places;
+	struct sonde_patch_code *text;
 	struct sonde_insn_list insns; /* of the function that was last asked */
 	struct site **sites;          /* by address */
 	size_t nr_sites, sites_room;
@@ -231,7 +231,7 @@ static int choose(struct sonde_probes *p, uint64_t address, uint64_t through,
 	struct sonde_code_view view;
 	const char *reason;
 	uint8_t *bytes;
-	int rc = sonde_patch_text_view(p->text, address, &view, &bytes);
+	int rc = sonde_patch_code_view(p->text, address, &view, &bytes);
 
 	if (rc)
 		return explain(p, error, rc, address,
@@ -397,21 +397,21 @@ static void free_built(struct built *built)
 
 /* A pun that has no place becomes a free window, or an int3. */
 static int take_place(struct sonde_probes *p, struct sonde_window *window,
-		      size_t size, struct sonde_inject_place *ret)
+		      size_t size, struct sonde_pad_room *ret)
 {
-	int rc = sonde_places_take(p->places, window, size, ret);
+	int rc = sonde_pad_memory_take(p->places, window, size, ret);
 
 	if (rc != -ENOSPC || !window->mask)
 		return rc;
 	if (window->can_be_free &&
-	    !sonde_patch_text_leads_inside(p->text, window)) {
+	    !sonde_patch_code_leads_inside(p->text, window)) {
 		window->kind = SONDE_WINDOW_FREE;
 		window->mask = window->value = 0;
 	} else {
 		make_trap(window, "no memory is free where a jump from there "
 				  "would have to lead");
 	}
-	return sonde_places_take(p->places, window, size, ret);
+	return sonde_pad_memory_take(p->places, window, size, ret);
 }
 
 /* Room is taken by a first try's size; more, if that was not enough. */
@@ -419,7 +419,7 @@ static int make_pad(struct sonde_probes *p, struct site *site,
 		    struct sonde_pad_request *request, struct built *built)
 {
 	bool fresh = !site->patched;
-	struct sonde_inject_place place;
+	struct sonde_pad_room place;
 	int rc;
 
 	request->window = &site->window;
@@ -431,8 +431,8 @@ static int make_pad(struct sonde_probes *p, struct site *site,
 			built->pad.nr_bytes + SPARE_BYTES * request->nr_probes;
 		unsigned int nr_insns = site->window.nr_insns;
 		rc = fresh ? take_place(p, &site->window, size, &place) :
-			     sonde_places_take(p->places, &site->window, size,
-					       &place);
+			     sonde_pad_memory_take(p->places, &site->window,
+						   size, &place);
 		if (rc)
 			break;
 		sonde_pad_free(&built->pad);
@@ -910,7 +910,7 @@ int sonde_probes_add_all(struct sonde_probes *p,
 
 	p->reason = NULL;
 	/* What probes change meanwhile takes branches away, and adds none. */
-	sonde_patch_text_look_anew(p->text);
+	sonde_patch_code_look_anew(p->text);
 	rc = add_together(p, specs, nr, error, ret_indexes);
 
 	if (nr < 2 || (rc != -EINVAL && rc != -EAGAIN))
@@ -1138,9 +1138,9 @@ int sonde_probes_new(struct sonde_process *process,
 	p->nr_rows = cpus > 0 && cpus < SONDE_AGENT_CPUS_MAX ?
 			     (unsigned int)cpus + 1 :
 			     SONDE_AGENT_CPUS_MAX;
-	rc = p->agent ? sonde_places_new(process, &p->places) : -EINVAL;
+	rc = p->agent ? sonde_pad_memory_new(process, &p->places) : -EINVAL;
 	if (!rc)
-		rc = sonde_patch_text_new(process, &p->text);
+		rc = sonde_patch_code_new(process, &p->text);
 	if (rc) {
 		sonde_probes_free(p);
 		return rc;
@@ -1180,7 +1180,7 @@ void sonde_probes_free(struct sonde_probes *p)
 	sonde_insn_list_free(&p->insns);
 	free(p->sites);
 	free(p->builts);
-	sonde_patch_text_free(p->text);
-	sonde_places_free(p->places);
+	sonde_patch_code_free(p->text);
+	sonde_pad_memory_free(p->places);
 	free(p);
 }

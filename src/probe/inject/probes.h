@@ -7,7 +7,7 @@
  *
  *	window.h	what a jump may replace
  *	pad.h		the code it leads to
- *	place.h		where that code can be
+ *	pad_memory.h		where that code can be
  *	patch.h		how text is changed under running threads
  *	process.h	memory and system calls of the process
  *	agent/		what runs there

@@ -16,7 +16,7 @@
  *		sure). Or no-ops that a function begins with
  *	TRAP	an int3 alone: the rest
  *
- * PUNNED needs address space at some places (place.h); where that lacks, FREE,
+ * PUNNED needs address space at some places (pad_memory.h); where that lacks, FREE,
  * else TRAP.
  *
  * What is never replaced but by an int3, and why:

@@ -25,7 +25,7 @@
 #include "expr/agent.h"
 #include "probe/inject/insn.h"
 #include "probe/inject/pad.h"
-#include "probe/inject/place.h"
+#include "probe/inject/pad_memory.h"
 
 /* Arithmetic flags, but AF: most instructions leave it undefined, so it counts
  * as written by them. */
@@ -254,8 +254,8 @@ static uint64_t take_place(const struct sonde_window *window)
 	uint64_t base = window->address + 5;
 	int32_t displacement = -0x40000000;
 
-	while (sonde_place_candidate(window->mask, window->value, displacement,
-				     &displacement)) {
+	while (sonde_pad_memory_candidate(window->mask, window->value,
+					  displacement, &displacement)) {
 		uint64_t at = base + (uint64_t)(int64_t)displacement;
 		uint64_t page = at & -4096ull;
 		void *got =

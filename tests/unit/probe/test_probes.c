@@ -19,7 +19,7 @@
 #include "base/port.h"
 #include "probe/inject/patch.h"
 #include "probe/inject/probes.h"
-#include "probe/inject/text.h"
+#include "probe/inject/process_code.h"
 
 #define PLANS_BEGIN 16    /* offset 0 means none */
 #define PUN_CHUNK   16384 /* as place.c maps them */
@@ -480,7 +480,7 @@ static void a_break_traps_before_the_hits(void **state)
 
 extern uint8_t led_into[];
 
-static bool is_led_inside(struct sonde_patch_text *text, size_t from,
+static bool is_led_inside(struct sonde_patch_code *text, size_t from,
 			  uint8_t nr_bytes)
 {
 	const struct sonde_window window = {
@@ -488,21 +488,21 @@ static bool is_led_inside(struct sonde_patch_text *text, size_t from,
 		.nr_bytes = nr_bytes,
 	};
 
-	return sonde_patch_text_leads_inside(text, &window);
+	return sonde_patch_code_leads_inside(text, &window);
 }
 
 /* A window's first byte may be led to: there is the jump to the pad. */
 static void a_branch_from_elsewhere_is_found_inside_a_window(void **unused)
 {
-	struct sonde_patch_text *text;
+	struct sonde_patch_code *text;
 
 	(void)unused;
-	assert_int_equal(sonde_patch_text_new(NULL, &text), 0);
+	assert_int_equal(sonde_patch_code_new(NULL, &text), 0);
 	for (size_t from = 0; from < 8; from++)
 		for (uint8_t nr = 1; nr < 8; nr++)
 			assert_int_equal(is_led_inside(text, from, nr),
 					 from < 3 && from + nr > 3);
-	sonde_patch_text_free(text);
+	sonde_patch_code_free(text);
 }
 
 #define PROBES_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - memory for pads, where jumps reach and puns lead.
+ * pad_memory.h - memory for pads, where jumps reach and puns lead.
  *
  * One memory file of ours is mapped piece by piece where pads are wanted:
  * chunks near each mapping for those that may be anywhere within reach, single
@@ -13,19 +13,19 @@
  * Not taken: what is below vm.mmap_min_addr, right below the stack, right
  * above the heap, and next to what others have mapped.
  */
-#ifndef PROBE_INJECT_PLACE_H
-#define PROBE_INJECT_PLACE_H
+#ifndef PROBE_INJECT_PAD_MEMORY_H
+#define PROBE_INJECT_PAD_MEMORY_H
 
 #include "probe/inject/process.h"
 #include "probe/inject/window.h"
 
-struct sonde_places;
+struct sonde_pad_memory;
 
-int sonde_places_new(struct sonde_process *process,
-		     struct sonde_places **ret_places);
-void sonde_places_free(struct sonde_places *places);
+int sonde_pad_memory_new(struct sonde_process *process,
+			 struct sonde_pad_memory **ret_memory);
+void sonde_pad_memory_free(struct sonde_pad_memory *memory);
 
-struct sonde_inject_place {
+struct sonde_pad_room {
 	uint64_t entry; /* what the window's jump leads to: this or a jump to */
 	uint64_t there; /* the room's address in the process, and */
 	uint8_t *here;  /* where to write it */
@@ -37,15 +37,15 @@ struct sonde_inject_place {
  * (there is none: a pun's places are taken), -ENOMEM, or what the process says
  * (-EPIPE ...).
  */
-int sonde_places_take(struct sonde_places *places,
-		      const struct sonde_window *window, size_t size,
-		      struct sonde_inject_place *ret_place);
+int sonde_pad_memory_take(struct sonde_pad_memory *memory,
+			  const struct sonde_window *window, size_t size,
+			  struct sonde_pad_room *ret_place);
 
 /* ---- for tests ---- */
 
 /* The lowest displacement of at least `from` that has `value` under `mask`;
  * false if there is none. */
-bool sonde_place_candidate(uint32_t mask, uint32_t value, int32_t from,
-			   int32_t *ret_displacement);
+bool sonde_pad_memory_candidate(uint32_t mask, uint32_t value, int32_t from,
+				int32_t *ret_displacement);
 
-#endif /* PROBE_INJECT_PLACE_H */
+#endif /* PROBE_INJECT_PAD_MEMORY_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_place.c - memory for pads, in a process that is made up here: a list of
+ * test_pad_memory.c - memory for pads, in a process that is made up here: a list of
  * mappings, and a sonde_process_map() that adds to it.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/port.h"
-#include "probe/inject/place.h"
+#include "probe/inject/pad_memory.h"
 
 #define MAPPINGS_MAX 4096
 #define PROGRAM      0x555555554000u
@@ -101,7 +101,7 @@ struct sonde_agent *sonde_process_agent(const struct sonde_process *process)
 
 /* ---- the made-up process ---- */
 
-static struct sonde_places *places;
+static struct sonde_pad_memory *places;
 
 static int setup(void **state)
 {
@@ -113,13 +113,13 @@ static int setup(void **state)
 	add_mapping(HEAP, 0x40000, "[heap]");
 	add_mapping(LIBRARY, 0x200000, "/lib/library");
 	add_mapping(STACK, 0x21000, "[stack]");
-	return sonde_places_new(NULL, &places);
+	return sonde_pad_memory_new(NULL, &places);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	sonde_places_free(places);
+	sonde_pad_memory_free(places);
 	free(agent);
 	return 0;
 }
@@ -156,8 +156,8 @@ static void candidates_are_the_lowest(void **state)
 		int32_t at = from;
 		while (((uint32_t)at & mask) != (0xcccccccc & mask))
 			at++;
-		assert_true(sonde_place_candidate(mask, 0xcccccccc & mask, from,
-						  &found));
+		assert_true(sonde_pad_memory_candidate(mask, 0xcccccccc & mask,
+						       from, &found));
 		assert_int_equal(found, at);
 	}
 }
@@ -167,17 +167,18 @@ static void candidates_keep_the_sign(void **state)
 	int32_t found;
 
 	(void)state;
-	assert_true(sonde_place_candidate(0xff000000, 0xcc000000, INT32_MIN,
-					  &found));
+	assert_true(sonde_pad_memory_candidate(0xff000000, 0xcc000000,
+					       INT32_MIN, &found));
 	assert_int_equal(found, (int32_t)0xcc000000);
-	assert_false(sonde_place_candidate(0xff000000, 0xcc000000, 0, &found));
-	assert_false(sonde_place_candidate(0xff000000, 0xcc000000,
-					   (int32_t)0xcd000000, &found));
+	assert_false(
+		sonde_pad_memory_candidate(0xff000000, 0xcc000000, 0, &found));
+	assert_false(sonde_pad_memory_candidate(0xff000000, 0xcc000000,
+						(int32_t)0xcd000000, &found));
 	/* from a negative to the first of the next block */
-	assert_true(sonde_place_candidate(0xff0000ff, 0xcc0000cc,
-					  (int32_t)0xcc0000cd, &found));
+	assert_true(sonde_pad_memory_candidate(0xff0000ff, 0xcc0000cc,
+					       (int32_t)0xcc0000cd, &found));
 	assert_int_equal(found, (int32_t)0xcc0001cc);
-	assert_true(sonde_place_candidate(0xff, 0xcc, -1, &found));
+	assert_true(sonde_pad_memory_candidate(0xff, 0xcc, -1, &found));
 	assert_int_equal(found, 0xcc);
 }
 
@@ -189,14 +190,14 @@ static void rooms_do_not_overlap(void **state)
 	};
 	static const uint32_t masks[] = { 0,          0xff000000, 0xff0000ff,
 					  0xff00ff00, 0xff,       0xffff00 };
-	static struct sonde_inject_place got[NR];
+	static struct sonde_pad_room got[NR];
 
 	(void)state;
 	for (unsigned int i = 0; i < NR; i++) {
 		struct sonde_window w = window_at(
 			LIBRARY + i * 37, masks[i % SONDE_ARRAY_SIZE(masks)]);
-		assert_int_equal(sonde_places_take(places, &w, SIZE, &got[i]),
-				 0);
+		assert_int_equal(
+			sonde_pad_memory_take(places, &w, SIZE, &got[i]), 0);
 		check_entry(&w, got[i].entry);
 		memset(got[i].here, (int)(i % 251), SIZE);
 	}
@@ -213,13 +214,13 @@ static void rooms_do_not_overlap(void **state)
 static void a_place_of_negative_addresses_is_none(void **state)
 {
 	struct sonde_window w = window_at(NON_PIE, 0xff000000);
-	struct sonde_inject_place got;
+	struct sonde_pad_room got;
 
 	(void)state;
-	assert_int_equal(sonde_places_take(places, &w, 100, &got), -ENOSPC);
+	assert_int_equal(sonde_pad_memory_take(places, &w, 100, &got), -ENOSPC);
 	/* where the sign is free, there are places */
 	w = window_at(NON_PIE, 0x00ffff00);
-	assert_int_equal(sonde_places_take(places, &w, 100, &got), 0);
+	assert_int_equal(sonde_pad_memory_take(places, &w, 100, &got), 0);
 	check_entry(&w, got.entry);
 	assert_true(got.entry >= 0x10000);
 }
@@ -227,12 +228,12 @@ static void a_place_of_negative_addresses_is_none(void **state)
 static void the_only_place_is_given_once(void **state)
 {
 	struct sonde_window w = window_at(LIBRARY, 0xffffffff);
-	struct sonde_inject_place got;
+	struct sonde_pad_room got;
 
 	(void)state;
-	assert_int_equal(sonde_places_take(places, &w, 100, &got), 0);
+	assert_int_equal(sonde_pad_memory_take(places, &w, 100, &got), 0);
 	assert_int_equal(got.entry, LIBRARY + 5 - 0x33333334u);
-	assert_int_equal(sonde_places_take(places, &w, 100, &got), -ENOSPC);
+	assert_int_equal(sonde_pad_memory_take(places, &w, 100, &got), -ENOSPC);
 }
 
 static void a_narrow_place_gets_a_jump(void **state)
@@ -242,8 +243,9 @@ static void a_narrow_place_gets_a_jump(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 40; i++) {
-		struct sonde_inject_place got;
-		assert_int_equal(sonde_places_take(places, &w, 90, &got), 0);
+		struct sonde_pad_room got;
+		assert_int_equal(sonde_pad_memory_take(places, &w, 90, &got),
+				 0);
 		check_entry(&w, got.entry);
 		if (got.entry == got.there)
 			continue;
@@ -261,11 +263,13 @@ static void heap_and_stack_can_grow(void **state)
 	for (unsigned int i = 0; i < 200; i++) {
 		struct sonde_window w =
 			window_at(PROGRAM + i * 64, i % 2 ? 0xff00 : 0);
-		struct sonde_inject_place got;
-		assert_int_equal(sonde_places_take(places, &w, 400, &got), 0);
+		struct sonde_pad_room got;
+		assert_int_equal(sonde_pad_memory_take(places, &w, 400, &got),
+				 0);
 		assert_false(got.there > HEAP && got.there < HEAP + (64 << 20));
 		w = window_at(LIBRARY + i * 64, i % 2 ? 0xff00 : 0);
-		assert_int_equal(sonde_places_take(places, &w, 400, &got), 0);
+		assert_int_equal(sonde_pad_memory_take(places, &w, 400, &got),
+				 0);
 		assert_false(got.there > STACK - (64 << 20));
 	}
 }
@@ -273,11 +277,11 @@ static void heap_and_stack_can_grow(void **state)
 static void another_try_follows_a_lost_race(void **state)
 {
 	struct sonde_window w = window_at(LIBRARY, 0);
-	struct sonde_inject_place got;
+	struct sonde_pad_room got;
 
 	(void)state;
 	refuse = 2;
-	assert_int_equal(sonde_places_take(places, &w, 100, &got), 0);
+	assert_int_equal(sonde_pad_memory_take(places, &w, 100, &got), 0);
 	assert_int_equal(nr_mapped, 1);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.c - memory for pads, where jumps reach and puns lead.
+ * pad_memory.c - memory for pads, where jumps reach and puns lead.
  *
  * A search goes through chunks that are there, then through the gaps between
  * the process's mappings, and maps a new chunk at the candidate nearest to the
@@ -9,7 +9,7 @@
  *
  * Cost: no system call if a chunk has room, which is the rule.
  */
-#include "probe/inject/place.h"
+#include "probe/inject/pad_memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ struct chunk {
 	bool puns;     /* only puns are in it: others would take their places */
 };
 
-struct sonde_places {
+struct sonde_pad_memory {
 	struct sonde_process *process; /* borrowed */
 	int fd;
 	uint8_t *here;  /* all of the file */
@@ -100,8 +100,8 @@ static bool next_match(uint32_t mask, uint32_t value, uint32_t from,
 	return true;
 }
 
-bool sonde_place_candidate(uint32_t mask, uint32_t value, int32_t from,
-			   int32_t *ret_displacement)
+bool sonde_pad_memory_candidate(uint32_t mask, uint32_t value, int32_t from,
+				int32_t *ret_displacement)
 {
 	uint32_t found;
 
@@ -127,8 +127,9 @@ static bool next_address(const struct wish *wish, uint64_t from,
 		uint64_t at = wish->base + (uint64_t)distance;
 		at = (at + ALIGN - 1) & -(uint64_t)ALIGN;
 		displacement = (int32_t)(at - wish->base);
-	} else if (!sonde_place_candidate(wish->mask, wish->value,
-					  (int32_t)distance, &displacement)) {
+	} else if (!sonde_pad_memory_candidate(wish->mask, wish->value,
+					       (int32_t)distance,
+					       &displacement)) {
 		return false;
 	}
 	*ret = wish->base + (uint64_t)(int64_t)displacement;
@@ -139,7 +140,7 @@ static bool next_address(const struct wish *wish, uint64_t from,
 /* ---- chunks ---- */
 
 static bool take_in(struct chunk *chunk, const struct wish *wish,
-		    struct sonde_inject_place *ret)
+		    struct sonde_pad_room *ret)
 {
 	struct range range = { chunk->there, chunk->there + chunk->size };
 	uint64_t at = chunk->there + (wish->mask ? 0 : chunk->next);
@@ -163,24 +164,24 @@ static bool take_in(struct chunk *chunk, const struct wish *wish,
 	return false;
 }
 
-static bool take_known(struct sonde_places *places, const struct wish *wish,
-		       struct sonde_inject_place *ret)
+static bool take_known(struct sonde_pad_memory *memory, const struct wish *wish,
+		       struct sonde_pad_room *ret)
 {
-	for (size_t i = places->nr; i-- > 0;)
-		if (take_in(&places->chunks[i], wish, ret))
+	for (size_t i = memory->nr; i-- > 0;)
+		if (take_in(&memory->chunks[i], wish, ret))
 			return true;
 	return false;
 }
 
 /* The agent steps over what is in pads (agent/step.h); beyond the table's end
  * it takes them for the program's code. */
-static void publish_chunk(struct sonde_places *places, uint64_t start,
+static void publish_chunk(struct sonde_pad_memory *memory, uint64_t start,
 			  size_t size)
 {
-	struct sonde_agent *agent = sonde_process_agent(places->process);
-	uint32_t nr = (uint32_t)places->nr;
+	struct sonde_agent *agent = sonde_process_agent(memory->process);
+	uint32_t nr = (uint32_t)memory->nr;
 
-	if (!agent || places->nr >= SONDE_AGENT_CHUNKS_MAX)
+	if (!agent || memory->nr >= SONDE_AGENT_CHUNKS_MAX)
 		return;
 	agent->chunks[nr].start = start;
 	agent->chunks[nr].end = start + size;
@@ -188,32 +189,32 @@ static void publish_chunk(struct sonde_places *places, uint64_t start,
 	sonde_store_release(&agent->nr_chunks, nr + 1);
 }
 
-static int add_chunk(struct sonde_places *places, uint64_t there, size_t size,
-		     bool puns)
+static int add_chunk(struct sonde_pad_memory *memory, uint64_t there,
+		     size_t size, bool puns)
 {
-	if (places->taken + size > FILE_SIZE)
+	if (memory->taken + size > FILE_SIZE)
 		return -ENOSPC;
-	if (SONDE_GROW(places->chunks, places->nr, places->nr_room))
+	if (SONDE_GROW(memory->chunks, memory->nr, memory->nr_room))
 		return -ENOMEM;
 	uint8_t *used = calloc(1, size);
 	if (!used)
 		return -ENOMEM;
 	uint64_t at;
-	int rc = sonde_process_map(places->process, places->fd, places->taken,
+	int rc = sonde_process_map(memory->process, memory->fd, memory->taken,
 				   size, PROT_READ | PROT_EXEC, there, &at);
 	if (rc) {
 		free(used);
 		return rc;
 	}
-	publish_chunk(places, at, size);
-	places->chunks[places->nr++] = (struct chunk){
+	publish_chunk(memory, at, size);
+	memory->chunks[memory->nr++] = (struct chunk){
 		.there = there,
-		.here = places->here + places->taken,
+		.here = memory->here + memory->taken,
 		.size = size,
 		.used = used,
 		.puns = puns,
 	};
-	places->taken += size;
+	memory->taken += size;
 	return 0;
 }
 
@@ -231,10 +232,10 @@ static uint64_t minus(uint64_t a, uint64_t b)
 
 /* The free range below mapping i (i == nr: above the last), without what
  * should be left alone. */
-static struct range gap_below(const struct sonde_places *places,
+static struct range gap_below(const struct sonde_pad_memory *memory,
 			      const struct sonde_maps *m, size_t i)
 {
-	struct range gap = { places->lowest, HIGHEST };
+	struct range gap = { memory->lowest, HIGHEST };
 
 	if (i > 0) {
 		gap.start = m->list[i - 1].end + PAGE;
@@ -246,8 +247,8 @@ static struct range gap_below(const struct sonde_places *places,
 		if (!strcmp(m->list[i].path, "[stack]"))
 			gap.end = minus(m->list[i].start, BELOW_STACK);
 	}
-	if (gap.start < places->lowest)
-		gap.start = places->lowest;
+	if (gap.start < memory->lowest)
+		gap.start = memory->lowest;
 	if (gap.end > HIGHEST)
 		gap.end = HIGHEST;
 	return gap;
@@ -278,18 +279,18 @@ static bool nearest_in(const struct wish *wish, const struct range *gap,
 	}
 }
 
-static int map_new(struct sonde_places *places, const struct wish *wish)
+static int map_new(struct sonde_pad_memory *memory, const struct wish *wish)
 {
 	struct sonde_maps mappings;
 	struct range best_gap = { 0, 0 };
 	uint64_t best = 0;
-	int rc = sonde_process_mappings(sonde_process_pid(places->process),
+	int rc = sonde_process_mappings(sonde_process_pid(memory->process),
 					&mappings);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i <= mappings.nr; i++) {
-		struct range gap = gap_below(places, &mappings, i);
+		struct range gap = gap_below(memory, &mappings, i);
 		uint64_t at;
 		if (nearest_in(wish, &gap, &at) &&
 		    (!best || distance_of(at, wish->base) <
@@ -308,16 +309,16 @@ static int map_new(struct sonde_places *places, const struct wish *wish)
 		end = needed;
 	if (end > best_gap.end)
 		end = best_gap.end;
-	return add_chunk(places, start, (size_t)(end - start), wish->mask != 0);
+	return add_chunk(memory, start, (size_t)(end - start), wish->mask != 0);
 }
 
-static int take(struct sonde_places *places, const struct wish *wish,
-		struct sonde_inject_place *ret)
+static int take(struct sonde_pad_memory *memory, const struct wish *wish,
+		struct sonde_pad_room *ret)
 {
 	for (int i = 0; i < TRIES; i++) {
-		if (take_known(places, wish, ret))
+		if (take_known(memory, wish, ret))
 			return 0;
-		int rc = map_new(places, wish);
+		int rc = map_new(memory, wish);
 		if (rc && rc != -EEXIST)
 			return rc;
 	}
@@ -325,23 +326,23 @@ static int take(struct sonde_places *places, const struct wish *wish,
 }
 
 /* A jump at a pun's place to a pad elsewhere. */
-static int take_by_jump(struct sonde_places *places, const struct wish *wish,
-			struct sonde_inject_place *ret)
+static int take_by_jump(struct sonde_pad_memory *memory,
+			const struct wish *wish, struct sonde_pad_room *ret)
 {
 	struct wish pun = *wish;
-	struct sonde_inject_place jump;
-	struct sonde_inject_place room;
+	struct sonde_pad_room jump;
+	struct sonde_pad_room room;
 	int rc;
 
 	pun.size = JUMP_BYTES;
-	rc = take(places, &pun, &jump);
+	rc = take(memory, &pun, &jump);
 	if (rc)
 		return rc;
 	struct wish anywhere = {
 		.base = jump.there + JUMP_BYTES,
 		.size = wish->size,
 	};
-	rc = take(places, &anywhere, &room);
+	rc = take(memory, &anywhere, &room);
 	if (rc)
 		return rc;
 	int32_t distance = (int32_t)(room.there - jump.there - JUMP_BYTES);
@@ -352,9 +353,9 @@ static int take_by_jump(struct sonde_places *places, const struct wish *wish,
 	return 0;
 }
 
-int sonde_places_take(struct sonde_places *places,
-		      const struct sonde_window *window, size_t size,
-		      struct sonde_inject_place *ret_place)
+int sonde_pad_memory_take(struct sonde_pad_memory *memory,
+			  const struct sonde_window *window, size_t size,
+			  struct sonde_pad_room *ret_place)
 {
 	struct wish wish = {
 		.base = window->address + JUMP_BYTES,
@@ -367,10 +368,10 @@ int sonde_places_take(struct sonde_places *places,
 	if (size > CHUNK)
 		return -ENOSPC;
 	if (__builtin_popcount(wish.mask) >= NARROW_BITS)
-		return take_by_jump(places, &wish, ret_place);
-	rc = take(places, &wish, ret_place);
+		return take_by_jump(memory, &wish, ret_place);
+	rc = take(memory, &wish, ret_place);
 	if (rc == -ENOSPC && wish.mask)
-		rc = take_by_jump(places, &wish, ret_place);
+		rc = take_by_jump(memory, &wish, ret_place);
 	return rc;
 }
 
@@ -388,51 +389,51 @@ static uint64_t lowest_address(void)
 	return value > LOWEST ? value : LOWEST;
 }
 
-static int place_open_file(struct sonde_places *places)
+static int pad_memory_open_file(struct sonde_pad_memory *memory)
 {
-	places->fd = memfd_create("sonde pads", MFD_CLOEXEC);
-	if (places->fd < 0)
+	memory->fd = memfd_create("sonde pads", MFD_CLOEXEC);
+	if (memory->fd < 0)
 		return -errno;
-	if (ftruncate(places->fd, (off_t)FILE_SIZE))
+	if (ftruncate(memory->fd, (off_t)FILE_SIZE))
 		return -errno;
 	void *here = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_NORESERVE, places->fd, 0);
+			  MAP_SHARED | MAP_NORESERVE, memory->fd, 0);
 	if (here == MAP_FAILED)
 		return -errno;
-	places->here = here;
+	memory->here = here;
 	return 0;
 }
 
-int sonde_places_new(struct sonde_process *process,
-		     struct sonde_places **ret_places)
+int sonde_pad_memory_new(struct sonde_process *process,
+			 struct sonde_pad_memory **ret_memory)
 {
-	struct sonde_places *places = calloc(1, sizeof(*places));
+	struct sonde_pad_memory *memory = calloc(1, sizeof(*memory));
 	int rc;
 
-	if (!places)
+	if (!memory)
 		return -ENOMEM;
-	places->fd = -1;
-	places->process = process;
-	places->lowest = lowest_address();
-	rc = place_open_file(places);
+	memory->fd = -1;
+	memory->process = process;
+	memory->lowest = lowest_address();
+	rc = pad_memory_open_file(memory);
 	if (rc) {
-		sonde_places_free(places);
+		sonde_pad_memory_free(memory);
 		return rc;
 	}
-	*ret_places = places;
+	*ret_memory = memory;
 	return 0;
 }
 
-void sonde_places_free(struct sonde_places *places)
+void sonde_pad_memory_free(struct sonde_pad_memory *memory)
 {
-	if (!places)
+	if (!memory)
 		return;
-	for (size_t i = 0; i < places->nr; i++)
-		free(places->chunks[i].used);
-	free(places->chunks);
-	if (places->here)
-		munmap(places->here, FILE_SIZE);
-	if (places->fd >= 0)
-		close(places->fd);
-	free(places);
+	for (size_t i = 0; i < memory->nr; i++)
+		free(memory->chunks[i].used);
+	free(memory->chunks);
+	if (memory->here)
+		munmap(memory->here, FILE_SIZE);
+	if (memory->fd >= 0)
+		close(memory->fd);
+	free(memory);
 }
