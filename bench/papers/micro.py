@@ -366,7 +366,7 @@ def compiled(source, *flags):
     return (folder / "a.o").stat().st_size, code
 
 
-def sonde_place(arguments, event, *_):
+def sonde_directory(arguments, event, *_):
     return compiled("#include <sonde/tracepoint.h>\n"
                     f"void f({arguments});\nvoid f({arguments})\n"
                     f"{{ {event} }}\n", "-I",
@@ -384,7 +384,7 @@ def lttng_place(arguments, _, tp_arguments, fields, values):
 
 def size():
     rows = []
-    for tracer, place in (("Sonde", sonde_place), ("LTTng-UST", lttng_place)):
+    for tracer, place in (("Sonde", sonde_directory), ("LTTng-UST", lttng_place)):
         for name, words in PLACES.items():
             try:
                 rows.append([f"{tracer}: {name}", *place(*words)])

@@ -49,9 +49,9 @@
 
 /* Eight bytes that hold where the label is. */
 #if __SIZEOF_POINTER__ == 8
-#define SONDE_PLACE_ ".8byte 990b\n"
+#define SONDE_DIRECTORY_ ".8byte 990b\n"
 #else
-#define SONDE_PLACE_ ".4byte 990b, 0\n"
+#define SONDE_DIRECTORY_ ".4byte 990b, 0\n"
 #endif
 
 /*
@@ -64,7 +64,7 @@
 	__asm__ volatile("990:\n"                                           \
 			 ".pushsection .sonde_testpoints,\"\",%%progbits\n" \
 			 ".balign 8\n"                                      \
-			 "991:\n" SONDE_PLACE_ ".asciz \"" #name "\"\n"     \
+			 "991:\n" SONDE_DIRECTORY_ ".asciz \"" #name "\"\n" \
 			 ".org 991b + 64\n"                                 \
 			 ".popsection" ::                                   \
 				 : "memory")

@@ -30,7 +30,7 @@
 #include "cmd/newest.h"
 #include "cmd/options.h"
 #include "cmd/read_watch.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "ctf/schema/schema.h"
 
 #define EXIT_FAILED  1
@@ -69,7 +69,7 @@ struct conversion {
 	int major; /* that is wanted: 1 or 2; 0: the default */
 	char from[PATH_MAX];
 	char to[PATH_MAX];
-	struct sonde_place place; /* `to`, to write in */
+	struct sonde_directory place; /* `to`, to write in */
 	/* Of the files, holes included: `done` without the one that is being
 	 * copied. */
 	uint64_t all_bytes, done_bytes;
@@ -206,7 +206,7 @@ static int copy_file(struct conversion *conversion, int from_dir, int to_dir,
 
 	if (from < 0)
 		return -errno;
-	to = sonde_place_file_below(to_dir, name, O_WRONLY);
+	to = sonde_directory_file_below(to_dir, name, O_WRONLY);
 	error = to < 0 ? to : copy_content(conversion, from, to);
 	(void)close(from); /* it was only read */
 	if (to >= 0 && close(to) && !error)
@@ -352,7 +352,7 @@ static int translate(const struct conversion *conversion, const char *path,
 static int write_metadata(const struct conversion *conversion, int dir,
 			  const struct bytes *bytes)
 {
-	int fd = sonde_place_file_below(dir, METADATA, O_WRONLY);
+	int fd = sonde_directory_file_below(dir, METADATA, O_WRONLY);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
 	int error = 0;
 
@@ -383,7 +383,7 @@ static int make_directories(const struct conversion *conversion,
 		if (length < sizeof(name)) {
 			memcpy(name, below, length);
 			name[length] = '\0';
-			next = sonde_place_make_below(dir, name, true);
+			next = sonde_directory_make_below(dir, name, true);
 		}
 		(void)close(dir); /* nothing was written by it */
 		dir = next;
@@ -429,7 +429,7 @@ static int copy_index(struct conversion *conversion, const char *from, int to)
 		return -ENAMETOOLONG;
 	if (access(from_index, F_OK))
 		return 0;
-	dir = sonde_place_make_below(to, "index", false);
+	dir = sonde_directory_make_below(to, "index", false);
 	if (dir < 0)
 		return failed(from_index, "", -dir);
 	error = visit_files(conversion, from_index, dir, copy_file);
@@ -531,15 +531,15 @@ static int find_traces(char *path, struct found *found)
 
 static int cmd_convert(struct conversion *conversion)
 {
-	struct sonde_place_error words;
+	struct sonde_directory_error words;
 	struct found found = { NULL, 0 };
 	int error = find_traces(conversion->from, &found);
 
 	for (size_t i = 0; i < found.nr && !error; i++)
 		error = measure_trace(conversion, found.below[i]);
 	if (!error) {
-		error = sonde_place_make(conversion->to, &conversion->place,
-					 &words);
+		error = sonde_directory_make(conversion->to, &conversion->place,
+					     &words);
 		if (error)
 			sonde_complain("%s", words.text);
 	}
@@ -551,7 +551,7 @@ static int cmd_convert(struct conversion *conversion)
 	free(found.below);
 	if (error && conversion->place.made)
 		(void)rmdir(conversion->to); /* if it is empty */
-	sonde_place_close(&conversion->place);
+	sonde_directory_close(&conversion->place);
 	return error;
 }
 
@@ -633,7 +633,7 @@ static int convert_input(struct conversion *conversion, bool is_foreign)
 
 static int run(int argc, char **argv)
 {
-	static struct conversion conversion = { .place = SONDE_PLACE_NONE };
+	static struct conversion conversion = { .place = SONDE_DIRECTORY_NONE };
 	struct words words = { 0 };
 	int status = convert_read_options(argc, argv, &conversion, &words);
 	bool is_foreign;

@@ -11,7 +11,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/read_watch.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "import/import.h"
 
 bool sonde_command_is_foreign(const char *path)
@@ -39,11 +39,11 @@ int sonde_command_convert_foreign(const char *from, const char *to,
 	struct sonde_import_config config = {
 		.name = to, .version = version, .progress = sonde_watch_progress
 	};
-	struct sonde_place place = SONDE_PLACE_NONE;
-	struct sonde_place_error words;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
+	struct sonde_directory_error words;
 	struct sonde_import_report report;
 	struct sonde_import_error error = { "" };
-	int rc = sonde_place_make(to, &place, &words);
+	int rc = sonde_directory_make(to, &place, &words);
 
 	if (rc) {
 		sonde_complain("%s", words.text);
@@ -56,10 +56,10 @@ int sonde_command_convert_foreign(const char *from, const char *to,
 	if (rc) {
 		if (rc != -EINTR)
 			sonde_complain("%.300s: %s", from, error.text);
-		sonde_place_remove(&place);
+		sonde_directory_remove(&place);
 		return rc;
 	}
 	foreign_tell(&report);
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	return 0;
 }

@@ -32,7 +32,7 @@ struct own {
 	const struct sonde_record_options *options;
 	struct sonde_follow *follow;
 	int error; /* of the last look; what ended it */
-	struct sonde_place place;
+	struct sonde_directory place;
 	char directory[PATH_MAX];
 	/* Of the i-th file, what was given back. */
 	uint64_t *freed;
@@ -104,9 +104,9 @@ static int make_scratch(struct own *own, const char *output)
 static void leave_place(struct own *own, bool is_kept)
 {
 	if (is_kept)
-		sonde_place_close(&own->place);
+		sonde_directory_close(&own->place);
 	else
-		sonde_place_remove(&own->place);
+		sonde_directory_remove(&own->place);
 	free(own->freed);
 	own->freed = NULL;
 }

@@ -97,7 +97,7 @@ int latency_recording_begin(struct latency_recording *recording,
 	int status;
 
 	recording->self[n > 0 ? n : 0] = '\0';
-	recording->place = (struct sonde_place)SONDE_PLACE_NONE;
+	recording->place = (struct sonde_directory)SONDE_DIRECTORY_NONE;
 	status = recording_of(recording, record, measure);
 	if (status)
 		return status;
@@ -140,7 +140,7 @@ static int recording_frontend(struct latency_recording *recording,
 		return SONDE_EXIT_FAILED;
 	rc = sonde_frontend_run(&recording->start.config, recording->result);
 	if (getppid() != parent)
-		sonde_place_remove(&recording->place);
+		sonde_directory_remove(&recording->place);
 	return rc ? sonde_command_explain_failure(recording->result, rc) : 0;
 }
 
@@ -220,6 +220,6 @@ int latency_recording_run(struct latency_recording *recording, int output_fd)
 void latency_recording_clear(struct latency_recording *recording)
 {
 	if (recording->place.dir >= 0)
-		sonde_place_remove(&recording->place);
-	recording->place = (struct sonde_place)SONDE_PLACE_NONE;
+		sonde_directory_remove(&recording->place);
+	recording->place = (struct sonde_directory)SONDE_DIRECTORY_NONE;
 }

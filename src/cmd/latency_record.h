@@ -18,7 +18,7 @@
 struct latency_recording {
 	struct sonde_record_options options;
 	struct sonde_command_start start;
-	struct sonde_place place;
+	struct sonde_directory place;
 	char directory[PATH_MAX]; /* of the trace */
 	char chosen[PATH_MAX];
 	char self[PATH_MAX];

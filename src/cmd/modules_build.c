@@ -16,7 +16,7 @@
 
 #include "base/port.h"
 #include "cmd/cmd.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "sys/proc_start.h"
 
 #define LOG_LINES 12
@@ -199,9 +199,9 @@ static int make_folder(const char *path)
 /* What is built there will run in the kernel. */
 static bool check_folder(const char *path)
 {
-	struct sonde_place_error error = { "" };
+	struct sonde_directory_error error = { "" };
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = fd < 0 ? -errno : sonde_place_check(fd, path, &error);
+	int rc = fd < 0 ? -errno : sonde_directory_check(fd, path, &error);
 
 	if (fd >= 0)
 		(void)close(fd); /* it was only looked at */

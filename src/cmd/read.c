@@ -24,7 +24,7 @@
 #include "cmd/options.h"
 #include "cmd/pager.h"
 #include "cmd/read_watch.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "expr/expr.h"
 #include "reader/attribution.h"
 #include "reader/core/hint.h"
@@ -378,8 +378,8 @@ static int open_traces(struct sonde_read *read, char **paths, size_t nr_paths)
 int sonde_read_open_output(struct sonde_read *read)
 {
 	if (read->output) {
-		struct sonde_place_error error = { "no memory left" };
-		int fd = sonde_place_file(read->output, &error);
+		struct sonde_directory_error error = { "no memory left" };
+		int fd = sonde_directory_file(read->output, &error);
 
 		read->to = fd < 0 ? NULL : fdopen(fd, "w");
 		if (!read->to) {

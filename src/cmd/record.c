@@ -20,7 +20,7 @@
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/recording.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "doctor/doctor.h"
 #include "ring/hello.h"
 #include "ring/layout.h"
@@ -33,7 +33,7 @@
 #include "view/text/show.h"
 
 /* Somebody may have moved it: `path` is where it is then. */
-static void find_directory(const struct sonde_place *place,
+static void find_directory(const struct sonde_directory *place,
 			   struct sonde_frontend_result *result,
 			   char path[PATH_MAX])
 {
@@ -42,9 +42,9 @@ static void find_directory(const struct sonde_place *place,
 	char safe[SONDE_NOTE_SIZE];
 	int rc;
 
-	if (sonde_place_is_at(place, path))
+	if (sonde_directory_is_at(place, path))
 		return;
-	rc = sonde_place_where(place, now);
+	rc = sonde_directory_where(place, now);
 	(void)sonde_show_safe(safe, sizeof(safe), now, rc ? 0 : strlen(now));
 	if (rc == -ENOENT)
 		(void)snprintf(text, sizeof(text),
@@ -107,7 +107,7 @@ static int record_into_directory(const struct sonde_record_options *options,
 				 struct sonde_frontend_config *config)
 {
 	static struct sonde_frontend_result result;
-	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
 	char directory[PATH_MAX];
 	char text[400];
 	int rc;
@@ -130,19 +130,19 @@ static int record_into_directory(const struct sonde_record_options *options,
 	rc = sonde_frontend_run(config, &result);
 	if (rc) {
 		/* What was made for the program goes. */
-		sonde_place_remove(&place);
+		sonde_directory_remove(&place);
 		return sonde_command_explain_failure(&result, rc);
 	}
 	find_directory(&place, &result, directory);
 	show(options, &result, directory, config->program_path);
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	return sonde_command_exit_status(options, &result);
 }
 
 /* A directory of ours, made if it isn't there, for the program's environment. */
 static bool set_arena(const char *path)
 {
-	struct sonde_place_error error = { "" };
+	struct sonde_directory_error error = { "" };
 	char whole[PATH_MAX];
 	bool is_good;
 	int dir;
@@ -156,7 +156,7 @@ static bool set_arena(const char *path)
 		sonde_complain("--arena %s: %s", path, strerrordesc_np(errno));
 		is_good = false;
 	} else {
-		is_good = !sonde_place_check(dir, path, &error);
+		is_good = !sonde_directory_check(dir, path, &error);
 		if (!is_good)
 			sonde_complain("--arena: %s", error.text);
 	}

@@ -30,8 +30,8 @@
  * ./sonde-20250131-235959, and with a number if that is taken. Making it is
  * what takes it: another recording may start this very second.
  */
-static int make_dated(char *out, size_t size, struct sonde_place *ret_place,
-		      struct sonde_place_error *error)
+static int make_dated(char *out, size_t size, struct sonde_directory *ret_place,
+		      struct sonde_directory_error *error)
 {
 	time_t now = time(NULL);
 	struct tm local;
@@ -42,7 +42,7 @@ static int make_dated(char *out, size_t size, struct sonde_place *ret_place,
 	(void)strftime(stamp, sizeof(stamp), "sonde-%Y%m%d-%H%M%S", &local);
 	(void)snprintf(out, size, "%s", stamp);
 	for (int i = 2; i < 1000; i++) {
-		rc = sonde_place_make_new(out, ret_place, error);
+		rc = sonde_directory_make_new(out, ret_place, error);
 		if (rc != -EEXIST)
 			return rc;
 		(void)snprintf(out, size, "%s-%d", stamp, i);
@@ -52,14 +52,14 @@ static int make_dated(char *out, size_t size, struct sonde_place *ret_place,
 
 /* The trace's directory, whose path is `out` then. Or complains. */
 int sonde_command_make_directory(const char *output, char *out, size_t size,
-				 struct sonde_place *ret_place)
+				 struct sonde_directory *ret_place)
 {
-	struct sonde_place_error error = { "" };
+	struct sonde_directory_error error = { "" };
 	int rc;
 
 	if (output) {
 		(void)snprintf(out, size, "%s", output);
-		rc = sonde_place_make(out, ret_place, &error);
+		rc = sonde_directory_make(out, ret_place, &error);
 	} else {
 		rc = make_dated(out, size, ret_place, &error);
 	}

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "ring/shadow.h"
 #include "session/frontend.h"
 #include "session/frontend_hooks.h"
@@ -33,7 +33,7 @@ int sonde_command_check_memory(const struct sonde_record_options *options);
 /* The trace's directory, whose path is `out` then: `output`, or one that
  * is called by the time if that is NULL. 0, or -errno: it was said why. */
 int sonde_command_make_directory(const char *output, char *out, size_t size,
-				 struct sonde_place *ret_place);
+				 struct sonde_directory *ret_place);
 
 /* The name of a directory for a trace that goes again, below $TMPDIR, or else
  * `folder`. */

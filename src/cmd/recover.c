@@ -107,7 +107,7 @@ static int write_recovered(struct sonde_session_recover *recover,
 			   const struct words *words)
 {
 	static struct sonde_summary summary;
-	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
 	char directory[PATH_MAX];
 	int rc = sonde_command_make_directory(words->output, directory,
 					      sizeof(directory), &place);
@@ -119,10 +119,10 @@ static int write_recovered(struct sonde_session_recover *recover,
 	if (rc) {
 		sonde_complain("recover: %s: %s", directory,
 			       strerrordesc_np(-rc));
-		sonde_place_remove(&place);
+		sonde_directory_remove(&place);
 		return SONDE_EXIT_FAILED;
 	}
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	tell_recovered(&summary, directory, words);
 	return summary.disk_error ? SONDE_EXIT_FAILED : 0;
 }

@@ -20,14 +20,14 @@
 
 /* A new directory beside the one that the recorder had. */
 static int make_next(const char *before, char *out, size_t size,
-		     struct sonde_place *ret_place,
-		     struct sonde_place_error *error)
+		     struct sonde_directory *ret_place,
+		     struct sonde_directory_error *error)
 {
 	int rc = -EEXIST;
 
 	for (int i = 2; rc == -EEXIST && i < 1000; i++) {
 		(void)snprintf(out, size, "%s-%d", before, i);
-		rc = sonde_place_make_new(out, ret_place, error);
+		rc = sonde_directory_make_new(out, ret_place, error);
 	}
 	return rc;
 }
@@ -103,9 +103,9 @@ static int read_words(const struct sonde_session_document *document,
 static int start_again(struct sonde_recorder_start_config *config, char *text,
 		       size_t size)
 {
-	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
 	struct sonde_recorder_start_result result;
-	struct sonde_place_error error = { "" };
+	struct sonde_directory_error error = { "" };
 	char directory[PATH_MAX];
 	int rc = make_next(config->named.earlier, directory, sizeof(directory),
 			   &place, &error);
@@ -119,10 +119,10 @@ static int start_again(struct sonde_recorder_start_config *config, char *text,
 	rc = sonde_recorder_start(config, &result);
 	if (rc) {
 		(void)snprintf(text, size, "%s", result.text);
-		sonde_place_remove(&place);
+		sonde_directory_remove(&place);
 		return rc;
 	}
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	sonde_complain("the recorder of session '%s' was killed; another one "
 		       "has taken over what %u process%s still hold%s",
 		       config->named.name, result.nr_attached,

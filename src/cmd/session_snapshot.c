@@ -68,14 +68,14 @@ static void tell_snapshot(const struct sonde_session_document *answer,
 /* Asks the recorder to write into a directory that we have made, so it is where a
  * relative path means here. */
 static int snapshot_ask(const struct sonde_rundir *home, const char *name,
-			struct sonde_place *place, const char *directory,
+			struct sonde_directory *place, const char *directory,
 			struct sonde_session_document **ret_answer)
 {
 	struct sonde_session_ask ask = { .what = SONDE_ASK_SNAPSHOT };
 	bool was_made = place->made;
-	int rc = sonde_place_where(place, ask.directory);
+	int rc = sonde_directory_where(place, ask.directory);
 
-	sonde_place_close(place); /* the recorder locks it */
+	sonde_directory_close(place); /* the recorder locks it */
 	if (rc) {
 		sonde_complain("%.300s: %s", directory, strerrordesc_np(-rc));
 		return SONDE_EXIT_FAILED;
@@ -96,22 +96,22 @@ static void span_remove(const char *whole)
 
 	if (dir < 0)
 		return;
-	sonde_place_clear(dir);
+	sonde_directory_clear(dir);
 	(void)close(dir);
 	(void)rmdir(whole);
 }
 
 /* DIR.whole, new. */
 static int span_make_whole(const char *directory, char whole[PATH_MAX],
-			   struct sonde_place *ret_place)
+			   struct sonde_directory *ret_place)
 {
-	struct sonde_place_error error;
+	struct sonde_directory_error error;
 	int n = snprintf(whole, PATH_MAX, "%s.whole", directory);
 
 	if (n < 0 || n >= PATH_MAX)
 		(void)snprintf(error.text, sizeof(error.text), "%.300s: %s",
 			       directory, strerrordesc_np(ENAMETOOLONG));
-	else if (!sonde_place_make_new(whole, ret_place, &error))
+	else if (!sonde_directory_make_new(whole, ret_place, &error))
 		return 0;
 	sonde_complain("snapshot: %s", error.text);
 	return SONDE_EXIT_FAILED;
@@ -119,16 +119,16 @@ static int span_make_whole(const char *directory, char whole[PATH_MAX],
 
 /* Into `place`, whose path is `directory`, as which it goes again if that fails. */
 static int span_take(const struct sonde_rundir *home, const char *name,
-		     struct sonde_command_span *span, struct sonde_place *place,
-		     const char *directory,
+		     struct sonde_command_span *span,
+		     struct sonde_directory *place, const char *directory,
 		     struct sonde_session_document **ret_answer)
 {
-	struct sonde_place whole_place = SONDE_PLACE_NONE;
+	struct sonde_directory whole_place = SONDE_DIRECTORY_NONE;
 	char whole[PATH_MAX];
 	bool was_made = place->made;
 	int rc = span_make_whole(directory, whole, &whole_place);
 
-	sonde_place_close(place); /* which is locked when it is written */
+	sonde_directory_close(place); /* which is locked when it is written */
 	span->asked_ns = sonde_monotonic_ns();
 	if (!rc)
 		rc = snapshot_ask(home, name, &whole_place, whole, ret_answer);
@@ -166,7 +166,7 @@ static int span_parse_last(const char *last, struct sonde_command_span *span)
 static int take(const struct sonde_rundir *home, const char *name,
 		const struct words *words)
 {
-	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
 	struct sonde_command_span span = { .last_ns = 0 };
 	struct sonde_session_document *answer;
 	char directory[PATH_MAX];

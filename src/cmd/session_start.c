@@ -117,7 +117,7 @@ static int start_named(const struct sonde_record_options *options,
 		       const struct sonde_recorder_start_config *without_place)
 {
 	struct sonde_recorder_start_config config = *without_place;
-	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
 	struct sonde_recorder_start_result result;
 	char directory[PATH_MAX];
 	char path[PATH_MAX];
@@ -126,14 +126,14 @@ static int start_named(const struct sonde_record_options *options,
 	if (sonde_command_make_directory(options->output, directory,
 					 sizeof(directory), &place))
 		return EXIT_FAILED;
-	rc = sonde_place_where(&place, path);
+	rc = sonde_directory_where(&place, path);
 	if (rc)
 		sonde_complain("%.300s: %s", directory, strerrordesc_np(-rc));
 	else
 		rc = start_check_text(path,
 				      "the path of the trace's directory");
 	if (rc) {
-		sonde_place_remove(&place);
+		sonde_directory_remove(&place);
 		return EXIT_FAILED;
 	}
 	config.directory = path;
@@ -141,14 +141,14 @@ static int start_named(const struct sonde_record_options *options,
 	rc = sonde_recorder_start(&config, &result);
 	if (rc) {
 		/* What was made for it goes. */
-		sonde_place_remove(&place);
+		sonde_directory_remove(&place);
 		if (rc == -EADDRINUSE)
 			return complain_exists(config.named.home,
 					       config.named.name);
 		sonde_complain("%s", result.text);
 		return result.wrong_rules ? SONDE_EXIT_USAGE : EXIT_FAILED;
 	}
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	tell(options, config.named.name, &result);
 	if (options->json)
 		show_started(config.named.home, config.named.name);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "sys/write.h"
 
 int (*sonde_ctf_fault)(const char *call);
@@ -23,7 +23,7 @@ int sonde_ctf_create(int dir, const char *name, int access)
 {
 	int error = fault("open");
 
-	return error ? error : sonde_place_file_below(dir, name, access);
+	return error ? error : sonde_directory_file_below(dir, name, access);
 }
 
 int sonde_ctf_mkdir(int dir, const char *name)
@@ -32,7 +32,7 @@ int sonde_ctf_mkdir(int dir, const char *name)
 
 	if (error)
 		return error;
-	return sonde_place_make_below(dir, name, false);
+	return sonde_directory_make_below(dir, name, false);
 }
 
 int sonde_ctf_pwrite(int fd, const void *data, size_t size, uint64_t offset)

@@ -22,10 +22,10 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "base/uuid.h"
+#include "ctf/directory.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
 #include "ctf/packet.h"
-#include "ctf/place.h"
 #include "ctf/trace.h"
 
 /* The preamble is shorter, but for an environment of exceptional size. */
@@ -205,7 +205,7 @@ static int repair_write_index(struct repair *repair, const char *name,
 	if (has_index(repair, name))
 		return 0;
 	if (repair->index_dir < 0)
-		repair->index_dir = sonde_place_make_below(
+		repair->index_dir = sonde_directory_make_below(
 			repair->dir, SONDE_CTF_INDEX_DIR, false);
 	if (repair->index_dir < 0)
 		return repair->index_dir;
@@ -304,7 +304,7 @@ int sonde_ctf_repair_at(int dir, struct sonde_ctf_repair_report *ret_report)
 
 	if (error)
 		return error;
-	repair.index_dir = sonde_place_open_below(dir, SONDE_CTF_INDEX_DIR);
+	repair.index_dir = sonde_directory_open_below(dir, SONDE_CTF_INDEX_DIR);
 	error = each_entry(&repair, dir, remove_hidden);
 	if (repair.index_dir >= 0) {
 		one = each_entry(&repair, repair.index_dir,

@@ -17,11 +17,11 @@
 
 #include "base/port.h"
 #include "base/text.h"
+#include "ctf/directory.h"
 #include "ctf/language.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
 #include "ctf/packet.h"
-#include "ctf/place.h"
 #include "ctf/trace_state.h"
 #include "types/desc.h"
 
@@ -277,19 +277,19 @@ int sonde_ctf_trace_create(const char *dir,
 			   const struct sonde_ctf_config *config,
 			   struct sonde_ctf_trace **ret_trace)
 {
-	struct sonde_place place = SONDE_PLACE_NONE;
-	struct sonde_place_error words;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
+	struct sonde_directory_error words;
 	int error = config_valid(config) ? 0 : -EINVAL;
 
 	if (!error)
-		error = sonde_place_make(dir, &place, &words);
+		error = sonde_directory_make(dir, &place, &words);
 	if (!error)
 		error = sonde_ctf_trace_create_at(place.dir, dir, config,
 						  ret_trace);
 	if (error)
-		sonde_place_give_up(&place); /* we left nothing in it */
+		sonde_directory_give_up(&place); /* we left nothing in it */
 	else
-		sonde_place_close(&place);
+		sonde_directory_close(&place);
 	return error;
 }
 

@@ -101,7 +101,7 @@ struct sonde_ctf_config {
 };
 
 /*
- * Make a trace in the empty directory `dir` (place.h), of which we keep a
+ * Make a trace in the empty directory `dir` (directory.h), of which we keep a
  * descriptor of our own: what happens to its path meanwhile doesn't matter.
  * `name` is the directory's, or its path. -EINVAL for a bad config.
  */
@@ -109,7 +109,7 @@ int sonde_ctf_trace_create_at(int dir, const char *name,
 			      const struct sonde_ctf_config *config,
 			      struct sonde_ctf_trace **ret_trace);
 
-/* Make the directory `dir` (place.h), and a trace in it. */
+/* Make the directory `dir` (directory.h), and a trace in it. */
 int sonde_ctf_trace_create(const char *dir,
 			   const struct sonde_ctf_config *config,
 			   struct sonde_ctf_trace **ret_trace);

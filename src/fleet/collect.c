@@ -26,7 +26,7 @@
 #include "base/grow.h"
 #include "base/hex.h"
 #include "base/text.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "fleet/globs.h"
 #include "fleet/notes.h"
 #include "sys/write.h"
@@ -74,15 +74,15 @@ static int fail_memory(const struct sonde_collect *collect)
 static int open_out(struct sonde_collect *collect)
 {
 	const char *path = collect->config.out;
-	struct sonde_place place = SONDE_PLACE_NONE;
-	struct sonde_place_error words;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
+	struct sonde_directory_error words;
 	struct stat st;
 	int err;
 
 	collect->out = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (collect->out >= 0 &&
 	    !fstatat(collect->out, NOTES_DIR, &st, AT_SYMLINK_NOFOLLOW)) {
-		err = sonde_place_check(collect->out, path, &words);
+		err = sonde_directory_check(collect->out, path, &words);
 		return err ? sonde_net_fail(collect->config.error, err, "%s",
 					    words.text) :
 			     0;
@@ -90,18 +90,18 @@ static int open_out(struct sonde_collect *collect)
 	if (collect->out >= 0)
 		(void)close(collect->out);
 	collect->out = -1;
-	err = sonde_place_make(path, &place, &words);
+	err = sonde_directory_make(path, &place, &words);
 	if (err)
 		return sonde_net_fail(collect->config.error, err, "%s",
 				      words.text);
 	collect->out = fcntl(place.dir, F_DUPFD_CLOEXEC, 0);
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	return collect->out < 0 ? collect_fail(collect, -errno, "") : 0;
 }
 
 static int open_notes(struct sonde_collect *collect)
 {
-	int fd = sonde_place_make_below(collect->out, NOTES_DIR, true);
+	int fd = sonde_directory_make_below(collect->out, NOTES_DIR, true);
 
 	if (fd < 0)
 		return collect_fail(collect, fd, NOTES_DIR);
@@ -220,7 +220,7 @@ static int make_path(const struct sonde_collect *collect, const char *path)
 		int above = dir;
 
 		(void)snprintf(name, sizeof(name), "%.*s", (int)length, path);
-		dir = sonde_place_make_below(above, name, true);
+		dir = sonde_directory_make_below(above, name, true);
 		if (above != collect->out)
 			(void)close(above); /* nothing was written */
 		path += length + (path[length] == '/');
@@ -299,7 +299,7 @@ static int open_document_dir(struct gathered *trace, const char *file,
 	const char *slash = strchr(file, '/');
 
 	*ret_name = slash ? slash + 1 : file;
-	return slash ? sonde_place_make_below(trace->dir, "index", true) :
+	return slash ? sonde_directory_make_below(trace->dir, "index", true) :
 		       fcntl(trace->dir, F_DUPFD_CLOEXEC, 0);
 }
 
@@ -311,7 +311,7 @@ static int replace_document(int dir, const char *name,
 	int fd;
 
 	(void)snprintf(hidden, sizeof(hidden), ".%.240s.new", name);
-	fd = sonde_place_file_below(dir, hidden, O_WRONLY);
+	fd = sonde_directory_file_below(dir, hidden, O_WRONLY);
 	if (fd < 0)
 		return fd;
 	err = sonde_write_all(fd, message->body, message->head.body);

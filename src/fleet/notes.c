@@ -21,7 +21,7 @@
 #include "base/hex.h"
 #include "base/number.h"
 #include "base/search.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "sys/write.h"
 
 #define HEADLINE "sonde-collect1"
@@ -327,7 +327,7 @@ int sonde_notes_write(const struct sonde_notes *notes, int dir,
 	int fd;
 
 	(void)snprintf(hidden, sizeof(hidden), ".%.249s.new", name);
-	fd = err ? err : sonde_place_file_below(dir, hidden, O_WRONLY);
+	fd = err ? err : sonde_directory_file_below(dir, hidden, O_WRONLY);
 	if (fd < 0) {
 		free(text);
 		return fd;

@@ -11,7 +11,7 @@
  *
  * The directory is only read. A packet is final when another one follows in its
  * file, when its file has an index, or when nobody holds the trace's directory,
- * which its recorder does until it ends or dies (ctf/place.h). Metadata that
+ * which its recorder does until it ends or dies (ctf/directory.h). Metadata that
  * tell of a packet are published before it; a file's index behind its packets.
  *
  * What was acknowledged is known to the engine alone: whoever goes on asks it.

@@ -25,8 +25,8 @@
 #include "base/hex.h"
 #include "base/number.h"
 #include "base/time.h"
+#include "ctf/directory.h"
 #include "ctf/os.h"
-#include "ctf/place.h"
 #include "session/chunk.h"
 #include "sys/dir.h"
 #include "sys/write.h"
@@ -76,7 +76,7 @@ int sonde_spool_new(const struct sonde_spool_config *config,
 		    struct sonde_spool **ret_spool)
 {
 	struct sonde_spool *spool = calloc(1, sizeof(*spool));
-	struct sonde_place_error words;
+	struct sonde_directory_error words;
 	int err = 0;
 
 	if (!spool)
@@ -90,7 +90,7 @@ int sonde_spool_new(const struct sonde_spool_config *config,
 				   -1;
 	if (spool->dir < 0)
 		err = spool_fail(spool, -errno, config->path);
-	else if (sonde_place_check(spool->dir, config->path, &words))
+	else if (sonde_directory_check(spool->dir, config->path, &words))
 		err = sonde_net_fail(config->error, -EPERM, "%s", words.text);
 	if (err)
 		sonde_spool_free(spool);
@@ -205,7 +205,7 @@ static int write_account(int dir, const struct sonde_net_head *head,
 
 	sonde_hex_put(head->trace, 16, name);
 	(void)snprintf(draft, sizeof(draft), ".%s", name);
-	fd = sonde_place_file_below(dir, draft, O_WRONLY);
+	fd = sonde_directory_file_below(dir, draft, O_WRONLY);
 	if (fd < 0)
 		return fd;
 	err = sonde_write_all(fd, line, size);
@@ -232,7 +232,7 @@ static int take_account(void *ctx, const char *path,
 		return spool_fail(spool, -ENOMEM, path);
 	if (trace->is_shipped)
 		return 0;
-	dir = sonde_place_make_below(spool->dir, ACCOUNTS, true);
+	dir = sonde_directory_make_below(spool->dir, ACCOUNTS, true);
 	if (dir < 0)
 		return spool_fail(spool, dir, ACCOUNTS);
 	err = write_account(dir, head, text);

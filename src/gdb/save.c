@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/hex.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "gdb/registers.h"
 #include "gdb/server_parts.h"
 
@@ -86,8 +86,8 @@ void sonde_gdb_answer_save(struct sonde_gdb_server *server, const char *rest,
 			   struct sonde_gdb_reply *reply)
 {
 	char *name = sonde_hex_bytes(rest, NULL);
-	struct sonde_place_error error = { "it has no name" };
-	int fd = name && *name ? sonde_place_file(name, &error) : -ENOENT;
+	struct sonde_directory_error error = { "it has no name" };
+	int fd = name && *name ? sonde_directory_file(name, &error) : -ENOENT;
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	bool failed;
 

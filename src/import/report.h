@@ -32,7 +32,7 @@ struct sonde_import_error {
 #define sonde_import_fail sonde_text_fail
 
 struct sonde_import_config {
-	int dir;          /* an empty directory of ours (ctf/place.h) */
+	int dir;          /* an empty directory of ours (ctf/directory.h) */
 	const char *name; /* its path */
 	enum sonde_ctf_version version;
 	/* Called now and then, in bytes of the file; -EINTR stops. NULL: not. */

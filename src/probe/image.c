@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "sys/proc.h"
 
 enum {
@@ -218,7 +218,7 @@ char *sonde_probe_image_libraries(const struct sonde_probe_image *image)
 
 static int image_save(int dir, const char *name, const void *bytes, size_t nr)
 {
-	int fd = sonde_place_file_below(dir, name, O_WRONLY);
+	int fd = sonde_directory_file_below(dir, name, O_WRONLY);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	bool failed;
 
@@ -258,7 +258,7 @@ static int save_into(pid_t pid, int dir)
 
 int sonde_probe_image_save(pid_t pid, int dir)
 {
-	int below = sonde_place_make_below(dir, "gdb", true);
+	int below = sonde_directory_make_below(dir, "gdb", true);
 	int rc;
 
 	if (below < 0)

@@ -25,7 +25,7 @@ static int join(char to[PATH_MAX], const char *directory, const char *rest)
 	return length < 0 || length >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-static int fail(struct sonde_place_error *error, int rc, const char *path)
+static int fail(struct sonde_directory_error *error, int rc, const char *path)
 {
 	(void)snprintf(error->text, sizeof(error->text), "%.250s: %s", path,
 		       strerrordesc_np(-rc));
@@ -33,7 +33,7 @@ static int fail(struct sonde_place_error *error, int rc, const char *path)
 }
 
 static int make_temporary(struct sonde_probe_output *output,
-			  struct sonde_place_error *error)
+			  struct sonde_directory_error *error)
 {
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it */
 	const char *place = secure_getenv("TMPDIR");
@@ -45,7 +45,8 @@ static int make_temporary(struct sonde_probe_output *output,
 	if (rc)
 		rc = fail(error, rc, output->temporary);
 	else
-		rc = sonde_place_make(output->temporary, &output->base, error);
+		rc = sonde_directory_make(output->temporary, &output->base,
+					  error);
 	if (rc)
 		output->temporary[0] = '\0';
 	else
@@ -54,7 +55,7 @@ static int make_temporary(struct sonde_probe_output *output,
 }
 
 static int next_temporary(struct sonde_probe_output *output,
-			  struct sonde_place_error *error)
+			  struct sonde_directory_error *error)
 {
 	char name[NUMBER_SIZE];
 	int rc = 0;
@@ -64,12 +65,13 @@ static int next_temporary(struct sonde_probe_output *output,
 		rc = make_temporary(output, error);
 	if (!rc && join(output->last, output->temporary, name))
 		rc = fail(error, -ENAMETOOLONG, output->temporary);
-	return rc ? rc : sonde_place_make(output->last, &output->place, error);
+	return rc ? rc :
+		    sonde_directory_make(output->last, &output->place, error);
 }
 
 /* The first name that isn't taken. */
 static int next_named(struct sonde_probe_output *output, const char *directory,
-		      struct sonde_place_error *error)
+		      struct sonde_directory_error *error)
 {
 	char number[NUMBER_SIZE] = "";
 	struct stat st;
@@ -82,30 +84,30 @@ static int next_named(struct sonde_probe_output *output, const char *directory,
 		(void)snprintf(number, sizeof(number), ".%u", i);
 		if (!lstat(output->last, &st))
 			continue;
-		rc = sonde_place_make(output->last, &output->place, error);
+		rc = sonde_directory_make(output->last, &output->place, error);
 		if (rc || output->place.made)
 			return rc;
 		/* Another one was faster. */
-		sonde_place_close(&output->place);
+		sonde_directory_close(&output->place);
 	}
 	return fail(error, -EEXIST, directory);
 }
 
 void sonde_probe_output_init(struct sonde_probe_output *output)
 {
-	*output = (struct sonde_probe_output){ .base = SONDE_PLACE_NONE,
-					       .place = SONDE_PLACE_NONE };
+	*output = (struct sonde_probe_output){ .base = SONDE_DIRECTORY_NONE,
+					       .place = SONDE_DIRECTORY_NONE };
 }
 
 int sonde_probe_output_next(struct sonde_probe_output *output,
 			    const char *directory,
-			    struct sonde_place_error *error)
+			    struct sonde_directory_error *error)
 {
 	int rc;
 
 	if (output->temporary[0])
-		sonde_place_remove(&output->place);
-	sonde_place_close(&output->place);
+		sonde_directory_remove(&output->place);
+	sonde_directory_close(&output->place);
 	rc = directory ? next_named(output, directory, error) :
 			 next_temporary(output, error);
 	if (rc)
@@ -116,7 +118,7 @@ int sonde_probe_output_next(struct sonde_probe_output *output,
 void sonde_probe_output_drop(struct sonde_probe_output *output)
 {
 	if (output->place.dir >= 0)
-		sonde_place_remove(&output->place);
+		sonde_directory_remove(&output->place);
 	output->last[0] = '\0';
 }
 
@@ -143,7 +145,7 @@ static int put_lines(FILE *file, const char *kind,
 
 static int write_points(int dir, const struct sonde_probe_points *points)
 {
-	int fd = sonde_place_file_below(dir, "points.new", O_WRONLY);
+	int fd = sonde_directory_file_below(dir, "points.new", O_WRONLY);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	int rc;
 
@@ -165,7 +167,7 @@ static int write_points(int dir, const struct sonde_probe_points *points)
 int sonde_probe_output_points(const struct sonde_probe_output *output,
 			      const struct sonde_probe_points *points)
 {
-	int dir = sonde_place_make_below(output->place.dir, "gdb", true);
+	int dir = sonde_directory_make_below(output->place.dir, "gdb", true);
 	int rc;
 
 	if (dir < 0)
@@ -177,9 +179,9 @@ int sonde_probe_output_points(const struct sonde_probe_output *output,
 
 void sonde_probe_output_fini(struct sonde_probe_output *output)
 {
-	sonde_place_close(&output->place);
+	sonde_directory_close(&output->place);
 	if (output->temporary[0])
-		sonde_place_remove(&output->base);
+		sonde_directory_remove(&output->base);
 	output->temporary[0] = '\0';
 	output->last[0] = '\0';
 }

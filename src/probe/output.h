@@ -12,14 +12,14 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "probe/points.h"
 
 struct sonde_probe_output {
 	char temporary[PATH_MAX]; /* ""; or `base` is to be removed */
 	char last[PATH_MAX];      /* "": there was none */
-	struct sonde_place base;
-	struct sonde_place place; /* output->last, to write in */
+	struct sonde_directory base;
+	struct sonde_directory place; /* output->last, to write in */
 	unsigned int nr;
 };
 
@@ -29,7 +29,7 @@ void sonde_probe_output_init(struct sonde_probe_output *output);
  * temporary one. */
 int sonde_probe_output_next(struct sonde_probe_output *output,
 			    const char *directory,
-			    struct sonde_place_error *error);
+			    struct sonde_directory_error *error);
 /* It was not used. */
 void sonde_probe_output_drop(struct sonde_probe_output *output);
 /* Writes LAST/gdb/points: "tp LINE" and "tsv LINE" (points.h). */

@@ -158,7 +158,7 @@ static void end(struct sonde_probe_run *run)
 static int begin(struct sonde_probe_run *run, struct sonde_probe_points *points,
 		 const struct sonde_probe_run_config *config)
 {
-	struct sonde_place_error words;
+	struct sonde_directory_error words;
 	int rc = configure(run, points, config);
 
 	if (rc)

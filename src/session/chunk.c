@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "session/kernel.h"
 #include "sys/dir.h"
 
@@ -47,7 +47,7 @@ static uint64_t bytes_in(int top, const char *name)
 
 uint64_t sonde_chunk_bytes(int top, const char *name)
 {
-	int dir = sonde_place_open_below(top, name);
+	int dir = sonde_directory_open_below(top, name);
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < SONDE_CHUNK_PARTS; i++)
@@ -59,11 +59,11 @@ uint64_t sonde_chunk_bytes(int top, const char *name)
 
 void sonde_chunk_remove_hidden(int top, const char *name)
 {
-	int dir = sonde_place_open_below(top, name);
+	int dir = sonde_directory_open_below(top, name);
 
 	if (dir < 0)
 		return;
-	sonde_place_clear(dir);
+	sonde_directory_clear(dir);
 	(void)close(dir); /* nothing was written by it */
 	(void)unlinkat(top, name, AT_REMOVEDIR);
 }

@@ -527,7 +527,7 @@ static void repair_below(int top, const char *name,
 			 struct sonde_ctf_repair_report *all, int *rc)
 {
 	struct sonde_ctf_repair_report report = { 0 };
-	int dir = sonde_place_open_below(top, name);
+	int dir = sonde_directory_open_below(top, name);
 	int error = dir < 0 ? dir : sonde_ctf_repair_at(dir, &report);
 
 	if (dir >= 0)
@@ -548,7 +548,7 @@ static void repair_parts(const struct frontend *frontend, int top,
 		repair_below(top, name, all, rc);
 		return;
 	}
-	dir = sonde_place_open_below(top, name);
+	dir = sonde_directory_open_below(top, name);
 	repair_below(dir, SONDE_TRACE_KERNEL, all, rc);
 	repair_below(dir, SONDE_TRACE_USER, all, rc);
 	if (dir >= 0)

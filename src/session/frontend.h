@@ -39,7 +39,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "session/config.h"
 #include "session/frontend_hooks.h"
 #include "session/launch.h"
@@ -50,8 +50,8 @@ struct sonde_frontend_config {
 	const struct sonde_session_config *session;
 	char *const *program; /* its words, or NULL */
 	bool quiet;
-	const char *directory;           /* for words */
-	const struct sonde_place *place; /* it, empty; NULL: events are only
+	const char *directory;               /* for words */
+	const struct sonde_directory *place; /* it, empty; NULL: events are only
 					    counted */
 	const char *program_path;
 	const char *preload; /* or NULL */

@@ -17,7 +17,7 @@
 #include "base/grow.h"
 #include "base/number.h"
 #include "base/time.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "doctor/doctor.h"
 #include "source/callstacks.h"
 #include "source/choose.h"
@@ -562,7 +562,7 @@ int sonde_session_kernel_open_trace(const struct sonde_session_kernel *kernel,
 	struct sonde_ctf_env env[7];
 	char own[32];
 	size_t nr = fill_env(kernel, env, own);
-	int below = sonde_place_make_below(dir, SONDE_TRACE_KERNEL, false);
+	int below = sonde_directory_make_below(dir, SONDE_TRACE_KERNEL, false);
 	int rc;
 
 	if (below < 0)

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "session/handshake.h"
 #include "session/recorder_parts.h"
 #include "sys/cpus.h"
@@ -892,7 +892,7 @@ static void tell_front(const struct sonde_recorder *r)
 
 	if (n >= 0 || !config->session->is_scratch)
 		return;
-	sonde_place_clear(config->dir);
+	sonde_directory_clear(config->dir);
 	(void)rmdir(config->directory); /* it is empty, if it is ours */
 }
 

@@ -59,7 +59,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "session/config.h"
 #include "sys/rundir.h"
 
@@ -80,8 +80,8 @@ struct sonde_recorder_named {
 	uint64_t inherited, began;
 	const char *earlier; /* the trace of the one that was killed; or NULL */
 	const char *cwd;     /* what its options were said in */
-	char *const *options;      /* NULL-terminated */
-	struct sonde_place *place; /* of the trace */
+	char *const *options;          /* NULL-terminated */
+	struct sonde_directory *place; /* of the trace */
 };
 
 struct sonde_recorder_config {

@@ -153,7 +153,7 @@ static int open_chunk(struct sonde_recorder *r, uint32_t nr,
 
 	sonde_chunk_name(nr, false, name);
 	sonde_chunk_name(nr, true, hidden);
-	dir = sonde_place_make_below(top, hidden, false);
+	dir = sonde_directory_make_below(top, hidden, false);
 	if (dir < 0)
 		return dir;
 	rc = make(r, dir, name);

@@ -411,7 +411,7 @@ static void obey_clear(struct sonde_recorder *r, struct asker *asker)
 static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 			  const char *directory)
 {
-	struct sonde_place_error error = { "" };
+	struct sonde_directory_error error = { "" };
 	struct sonde_summary summary;
 	uint64_t now = r->timebase.now();
 	struct line line;
@@ -912,7 +912,7 @@ void sonde_recorder_unname(struct sonde_recorder *r, bool started)
 	else if (started)
 		(void)describe_session(r, true); /* it says less, then */
 	if (!started)
-		sonde_place_remove(config->place);
+		sonde_directory_remove(config->place);
 	sonde_session_remove_socket(config->home, config->name);
 	if (!named)
 		return;

@@ -29,9 +29,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ctf/directory.h"
 #include "ctf/names.h"
 #include "ctf/packed.h"
-#include "ctf/place.h"
 #include "session/chunk.h"
 #include "sys/dir.h"
 
@@ -89,7 +89,7 @@ static int pack_chunk(struct sonde_recorder_packer *packer, uint32_t nr)
 	int rc = 0;
 
 	(void)snprintf(name, sizeof(name), SONDE_CHUNK_NAME, nr);
-	chunk = sonde_place_open_below(packer->top, name);
+	chunk = sonde_directory_open_below(packer->top, name);
 	if (chunk < 0)
 		return chunk == -ENOENT ? 0 : chunk; /* it is gone */
 	for (size_t i = 0; !rc && i < SONDE_CHUNK_PARTS; i++)

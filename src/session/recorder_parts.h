@@ -404,7 +404,7 @@ void sonde_recorder_copy_state(struct sonde_recorder *r,
  * empty. 0, or -errno and what failed in `error`. */
 int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
 			    struct sonde_summary *ret_summary,
-			    struct sonde_place_error *error);
+			    struct sonde_directory_error *error);
 
 /* ---- recorder_change.c ---- */
 

@@ -62,7 +62,7 @@ static void note_left_out(const struct sonde_recorder *r,
 
 int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
 			    struct sonde_summary *ret_summary,
-			    struct sonde_place_error *error)
+			    struct sonde_directory_error *error)
 {
 	const struct sonde_session_setup setup = {
 		.config = r->config->session,
@@ -71,12 +71,12 @@ int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
 		.summary = ret_summary,
 		.packet_max = r->packet_max,
 	};
-	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
 	struct sonde_session *copy;
 	int rc;
 
 	*ret_summary = (struct sonde_summary){ 0 };
-	rc = sonde_place_make(path, &place, error);
+	rc = sonde_directory_make(path, &place, error);
 	if (rc)
 		return rc;
 	copy = sonde_session_new(&setup);
@@ -91,6 +91,6 @@ int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
 	if (rc)
 		(void)snprintf(error->text, sizeof(error->text), "%.300s: %s",
 			       path, strerrordesc_np(-rc));
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	return rc;
 }

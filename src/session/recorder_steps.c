@@ -44,7 +44,7 @@ int sonde_recorder_open_traces(const struct sonde_recorder *r,
 	rc = sonde_session_kernel_open_trace(r->kernel, dir, session);
 	if (rc || !sonde_session_has_programs(r->config->session))
 		return rc;
-	below = sonde_place_make_below(dir, SONDE_TRACE_USER, false);
+	below = sonde_directory_make_below(dir, SONDE_TRACE_USER, false);
 	if (below < 0)
 		return below;
 	rc = sonde_session_open_trace(session, SONDE_CTF_PROGRAMS, below,

@@ -73,7 +73,7 @@ static bool name_snapshot(const struct sonde_recorder *r, uint32_t number,
 static int trigger_snapshot(struct sonde_recorder *r,
 			    struct sonde_recorder_fired *fired)
 {
-	struct sonde_place_error error = { "" };
+	struct sonde_directory_error error = { "" };
 	struct sonde_summary *summary = calloc(1, sizeof(*summary));
 	int rc = summary ? -ENOTEMPTY : -ENOMEM;
 

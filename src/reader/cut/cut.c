@@ -478,7 +478,7 @@ int sonde_cut(struct sonde_trace *trace,
 		.files = { .trace = trace,
 			   .to = to,
 			   .error = error,
-			   .place = SONDE_PLACE_NONE,
+			   .place = SONDE_DIRECTORY_NONE,
 			   .fd = -1 },
 	};
 	int err = sonde_rewrite_init(&cut.packet, trace);

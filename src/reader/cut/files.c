@@ -77,9 +77,9 @@ static int files_make_file(struct sonde_cut_files *files, size_t i,
 			   const char *path)
 {
 	int fd = files->to->directory ?
-			 sonde_place_file_below(files->dirs[i],
-						sonde_text_base(path),
-						O_WRONLY) :
+			 sonde_directory_file_below(files->dirs[i],
+						    sonde_text_base(path),
+						    O_WRONLY) :
 			 sonde_nameless_open();
 
 	return fd >= 0 ? fd : fail_file(files, path, fd);
@@ -198,7 +198,7 @@ static int make_source(struct sonde_cut_files *files, size_t i)
 	if (err != 0)
 		return err;
 	if (*name && files->to->directory) {
-		dir = sonde_place_make_below(files->place.dir, name, false);
+		dir = sonde_directory_make_below(files->place.dir, name, false);
 		if (dir < 0)
 			return sonde_cut_fail(files, dir, "%.300s/%.200s: %s",
 					      files->to->directory, name,
@@ -212,10 +212,10 @@ static int make_source(struct sonde_cut_files *files, size_t i)
 int sonde_cut_files_begin(struct sonde_cut_files *files)
 {
 	size_t nr = files->trace->nr_sources;
-	struct sonde_place_error words;
+	struct sonde_directory_error words;
 	int err = files->to->directory ?
-			  sonde_place_make(files->to->directory, &files->place,
-					   &words) :
+			  sonde_directory_make(files->to->directory,
+					       &files->place, &words) :
 			  0;
 
 	if (err != 0)
@@ -237,7 +237,7 @@ void sonde_cut_files_fini(struct sonde_cut_files *files)
 			(void)close(files->dirs[i]); /* nothing was written */
 	free(files->dirs);
 	files->dirs = NULL;
-	sonde_place_close(&files->place);
+	sonde_directory_close(&files->place);
 }
 
 static int files_open_file(struct sonde_cut_files *files,

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "reader/cut/to.h"
 #include "reader/reader.h"
 
@@ -24,7 +24,7 @@ struct sonde_cut_files {
 	struct sonde_trace_error *error;
 	uint64_t nr, bytes; /* streams' files, and bytes of all */
 	/* ---- private ---- */
-	struct sonde_place place;
+	struct sonde_directory place;
 	int *dirs; /* one for each source; NULL at first */
 	int fd;    /* of the present stream; -1: none, also at first */
 	char path[SONDE_CUT_PATH_BYTES]; /* its, in the new trace */

@@ -37,7 +37,7 @@
 #include "base/hex.h"
 #include "base/number.h"
 #include "base/uuid.h"
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "session/net/engine.h"
 #include "sys/dir.h"
 #include "sys/write.h"
@@ -116,7 +116,7 @@ static int files_open_below(int parent, const char *name, bool writes)
 	int fd;
 
 	if (writes)
-		return sonde_place_make_below(parent, name, true);
+		return sonde_directory_make_below(parent, name, true);
 	fd = openat(parent, name, LOOK_AT | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
@@ -124,20 +124,20 @@ static int files_open_below(int parent, const char *name, bool writes)
 /* DIR, made if it isn't there; one that is to be written in is ours. */
 static int make_top(struct files_net *files)
 {
-	struct sonde_place place = SONDE_PLACE_NONE;
-	struct sonde_place_error words;
+	struct sonde_directory place = SONDE_DIRECTORY_NONE;
+	struct sonde_directory_error words;
 	int err = access(files->path, F_OK) ?
-			  sonde_place_make(files->path, &place, &words) :
+			  sonde_directory_make(files->path, &place, &words) :
 			  0;
 	int fd;
 
 	if (err)
 		return sonde_net_fail(files->net.error, err, "%s", words.text);
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	fd = open(files->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return files_fail_errno(&files->net, -errno, files->path);
-	err = sonde_place_check(fd, files->path, &words);
+	err = sonde_directory_check(fd, files->path, &words);
 	if (!err)
 		return fd;
 	(void)close(fd); /* it was only looked at */
@@ -350,7 +350,7 @@ static int replace_beat(int dir, const struct sonde_net_beat *beat)
 
 	beat_name(beat->ship, ".new-", hidden);
 	beat_name(beat->ship, "", name);
-	fd = sonde_place_file_below(dir, hidden, O_WRONLY);
+	fd = sonde_directory_file_below(dir, hidden, O_WRONLY);
 	if (fd < 0)
 		return fd;
 	err = sonde_write_all(fd, line, size);
@@ -449,7 +449,7 @@ static int begin_chunk(struct files_log *log)
 		return 0;
 	if (log->end > CHUNK_MAX)
 		return files_fail_errno(log->log.net, -EFBIG, log->path);
-	log->fd = sonde_place_file_below(log->dir, OPEN_NAME, O_WRONLY);
+	log->fd = sonde_directory_file_below(log->dir, OPEN_NAME, O_WRONLY);
 	log->bytes = 0;
 	return log->fd < 0 ?
 		       files_fail_errno(log->log.net, log->fd, log->path) :

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "random.h"
 #include "session/session.h"
 #include "source/packer.h"
@@ -296,13 +296,13 @@ static const struct sonde_ctf_clock ctf_clock = {
 
 static int open_dir(const char *path)
 {
-	struct sonde_place_error words;
-	struct sonde_place place;
+	struct sonde_directory_error words;
+	struct sonde_directory place;
 	int dir;
 
-	assert_int_equal(sonde_place_make(path, &place, &words), 0);
+	assert_int_equal(sonde_directory_make(path, &place, &words), 0);
 	dir = fcntl(place.dir, F_DUPFD_CLOEXEC, 0);
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	return dir;
 }
 

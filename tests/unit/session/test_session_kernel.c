@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 #include "source/packer.h"
 #include "source/statedump/dump.h"
 #include "types/build.h"
@@ -356,16 +356,17 @@ static void create(struct sonde_session_kernel *kernel)
 		.now = now,
 		.summary = &summary,
 	};
-	struct sonde_place_error words;
-	struct sonde_place place;
+	struct sonde_directory_error words;
+	struct sonde_directory place;
 
 	session = sonde_session_new(&setup);
 	assert_non_null(session);
-	assert_int_equal(sonde_place_make(scratch.trace, &place, &words), 0);
+	assert_int_equal(sonde_directory_make(scratch.trace, &place, &words),
+			 0);
 	assert_int_equal(
 		sonde_session_kernel_open_trace(kernel, place.dir, session), 0);
 	assert_int_equal(sonde_session_kernel_create(kernel, session), 0);
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 }
 
 static struct sonde_session_kernel *begin(const char *text)

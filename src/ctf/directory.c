@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.c - directories and files of ours (place.h).
+ * directory.c - directories and files of ours (directory.h).
  *
  * A path is walked by descriptors: the kernel would follow everybody's links.
  */
-#include "ctf/place.h"
+#include "ctf/directory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,12 +28,13 @@
 
 #define fail           sonde_text_fail
 
-static int fail_call(struct sonde_place_error *error, int err, const char *path)
+static int fail_call(struct sonde_directory_error *error, int err,
+		     const char *path)
 {
 	return fail(error, -err, "%.250s: %s", path, strerrordesc_np(err));
 }
 
-static void ctf_place_close_fd(int fd)
+static void directory_close_fd(int fd)
 {
 	if (fd >= 0)
 		(void)close(fd); /* nothing was written by it */
@@ -51,7 +52,7 @@ static bool ctf_place_is_trusted(const struct stat *st)
 
 /* Who may rename and remove what is in it? */
 static int check_parent(int parent, const char *path,
-			struct sonde_place_error *error)
+			struct sonde_directory_error *error)
 {
 	struct stat st;
 
@@ -75,7 +76,7 @@ struct walk {
 	int nr_links;
 	bool makes; /* directories that aren't there */
 	char left[PATH_MAX];
-	struct sonde_place_error *error;
+	struct sonde_directory_error *error;
 };
 
 /* A link in `at`: what it leads to goes before the rest. */
@@ -182,7 +183,8 @@ static int ctf_place_step(struct walk *walk, char name[NAME_MAX + 1],
 /* The directory that the path's last name is in, which may not be there;
  * `makes`: nor others on the way. */
 static int open_parent(const char *path, bool makes, int *ret_parent,
-		       char name[NAME_MAX + 1], struct sonde_place_error *error)
+		       char name[NAME_MAX + 1],
+		       struct sonde_directory_error *error)
 {
 	struct walk walk = { .path = path, .makes = makes, .error = error };
 	bool found = false;
@@ -208,8 +210,8 @@ static int open_parent(const char *path, bool makes, int *ret_parent,
 
 /* ---- directories ---- */
 
-int sonde_place_check(int dir, const char *path,
-		      struct sonde_place_error *error)
+int sonde_directory_check(int dir, const char *path,
+			  struct sonde_directory_error *error)
 {
 	struct stat st;
 
@@ -237,7 +239,7 @@ static int is_entry(const struct dirent *entry)
 }
 
 /* Where locks can't be had, two may meet, and one of them fails later. */
-static int take(int dir, const char *path, struct sonde_place_error *error)
+static int take(int dir, const char *path, struct sonde_directory_error *error)
 {
 	if (!flock(dir, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
 		return 0;
@@ -248,7 +250,7 @@ static int take(int dir, const char *path, struct sonde_place_error *error)
 }
 
 static int check_empty(int dir, const char *path,
-		       struct sonde_place_error *error)
+		       struct sonde_directory_error *error)
 {
 	struct dirent **entries = NULL;
 	int nr = scandirat(dir, ".", &entries, is_entry, NULL);
@@ -265,51 +267,57 @@ static int check_empty(int dir, const char *path,
 		    0;
 }
 
-static int make(const char *path, bool may_exist, struct sonde_place *ret_place,
-		struct sonde_place_error *error)
+static int make(const char *path, bool may_exist,
+		struct sonde_directory *ret_directory,
+		struct sonde_directory_error *error)
 {
-	struct sonde_place place = SONDE_PLACE_NONE;
-	int err = open_parent(path, true, &place.parent, place.name, error);
+	struct sonde_directory directory = SONDE_DIRECTORY_NONE;
+	int err = open_parent(path, true, &directory.parent, directory.name,
+			      error);
 
 	if (err)
 		return err;
-	err = check_parent(place.parent, path, error);
+	err = check_parent(directory.parent, path, error);
 	if (err)
 		goto out;
-	place.made = !mkdirat(place.parent, place.name, DIRECTORY_MODE);
-	if (!place.made && (errno != EEXIST || !may_exist)) {
+	directory.made =
+		!mkdirat(directory.parent, directory.name, DIRECTORY_MODE);
+	if (!directory.made && (errno != EEXIST || !may_exist)) {
 		err = fail_call(error, errno, path);
 		goto out;
 	}
-	place.dir =
-		openat(place.parent, place.name, OPEN_DIRECTORY | O_CLOEXEC);
-	err = place.dir < 0 ? fail_call(error, errno, path) :
-			      sonde_place_check(place.dir, path, error);
+	directory.dir = openat(directory.parent, directory.name,
+			       OPEN_DIRECTORY | O_CLOEXEC);
+	err = directory.dir < 0 ?
+		      fail_call(error, errno, path) :
+		      sonde_directory_check(directory.dir, path, error);
 	if (!err)
-		err = take(place.dir, path, error);
+		err = take(directory.dir, path, error);
 	if (!err)
-		err = check_empty(place.dir, path, error);
+		err = check_empty(directory.dir, path, error);
 out:
 	if (err)
-		sonde_place_close(&place);
+		sonde_directory_close(&directory);
 	else
-		*ret_place = place;
+		*ret_directory = directory;
 	return err;
 }
 
-int sonde_place_make(const char *path, struct sonde_place *ret_place,
-		     struct sonde_place_error *error)
+int sonde_directory_make(const char *path,
+			 struct sonde_directory *ret_directory,
+			 struct sonde_directory_error *error)
 {
-	return make(path, true, ret_place, error);
+	return make(path, true, ret_directory, error);
 }
 
-int sonde_place_make_new(const char *path, struct sonde_place *ret_place,
-			 struct sonde_place_error *error)
+int sonde_directory_make_new(const char *path,
+			     struct sonde_directory *ret_directory,
+			     struct sonde_directory_error *error)
 {
-	return make(path, false, ret_place, error);
+	return make(path, false, ret_directory, error);
 }
 
-int sonde_place_open_below(int dir, const char *name)
+int sonde_directory_open_below(int dir, const char *name)
 {
 	int fd = openat(dir, name, OPEN_DIRECTORY | O_CLOEXEC);
 	struct stat st;
@@ -327,38 +335,40 @@ int sonde_place_open_below(int dir, const char *name)
 	return err;
 }
 
-int sonde_place_make_below(int dir, const char *name, bool may_exist)
+int sonde_directory_make_below(int dir, const char *name, bool may_exist)
 {
 	if (mkdirat(dir, name, DIRECTORY_MODE) &&
 	    (errno != EEXIST || !may_exist))
 		return -errno;
-	return sonde_place_open_below(dir, name);
+	return sonde_directory_open_below(dir, name);
 }
 
-int sonde_place_where(const struct sonde_place *place, char path[PATH_MAX])
+int sonde_directory_where(const struct sonde_directory *directory,
+			  char path[PATH_MAX])
 {
 	struct stat st;
 
-	if (fstat(place->dir, &st))
+	if (fstat(directory->dir, &st))
 		return -errno;
-	return st.st_nlink ? sonde_fd_path(place->dir, path) : -ENOENT;
+	return st.st_nlink ? sonde_fd_path(directory->dir, path) : -ENOENT;
 }
 
-bool sonde_place_is_at(const struct sonde_place *place, const char *path)
+bool sonde_directory_is_at(const struct sonde_directory *directory,
+			   const char *path)
 {
 	struct stat ours;
 	struct stat theirs;
 
-	return !fstat(place->dir, &ours) && !stat(path, &theirs) &&
+	return !fstat(directory->dir, &ours) && !stat(path, &theirs) &&
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-void sonde_place_close(struct sonde_place *place)
+void sonde_directory_close(struct sonde_directory *directory)
 {
-	ctf_place_close_fd(place->dir);
-	ctf_place_close_fd(place->parent);
-	place->dir = -1;
-	place->parent = -1;
+	directory_close_fd(directory->dir);
+	directory_close_fd(directory->parent);
+	directory->dir = -1;
+	directory->parent = -1;
 }
 
 /* ---- removal ---- */
@@ -370,11 +380,11 @@ struct level {
 
 static bool push(struct level *level, int at, const char *name)
 {
-	int fd = sonde_place_open_below(at, name);
+	int fd = sonde_directory_open_below(at, name);
 
 	level->dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!level->dir) {
-		ctf_place_close_fd(fd);
+		directory_close_fd(fd);
 		return false;
 	}
 	(void)snprintf(level->name, sizeof(level->name), "%s", name);
@@ -394,7 +404,7 @@ static bool clear_entry(struct level *level, const char *name, bool may_enter)
 	return S_ISDIR(st.st_mode) && may_enter && push(level + 1, at, name);
 }
 
-void sonde_place_clear(int dir)
+void sonde_directory_clear(int dir)
 {
 	struct level levels[LEVELS_MAX];
 	struct level *top = levels;
@@ -420,31 +430,33 @@ void sonde_place_clear(int dir)
 	}
 }
 
-void sonde_place_give_up(struct sonde_place *place)
+void sonde_directory_give_up(struct sonde_directory *directory)
 {
 	struct stat ours;
 	struct stat named;
 
-	if (place->dir < 0)
+	if (directory->dir < 0)
 		return;
 	/* Another one that took its place is not removed unless it is empty. */
-	if (place->made && !fstat(place->dir, &ours) &&
-	    !fstatat(place->parent, place->name, &named, AT_SYMLINK_NOFOLLOW) &&
+	if (directory->made && !fstat(directory->dir, &ours) &&
+	    !fstatat(directory->parent, directory->name, &named,
+		     AT_SYMLINK_NOFOLLOW) &&
 	    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
-		(void)unlinkat(place->parent, place->name, AT_REMOVEDIR);
-	sonde_place_close(place);
+		(void)unlinkat(directory->parent, directory->name,
+			       AT_REMOVEDIR);
+	sonde_directory_close(directory);
 }
 
-void sonde_place_remove(struct sonde_place *place)
+void sonde_directory_remove(struct sonde_directory *directory)
 {
-	if (place->dir >= 0)
-		sonde_place_clear(place->dir);
-	sonde_place_give_up(place);
+	if (directory->dir >= 0)
+		sonde_directory_clear(directory->dir);
+	sonde_directory_give_up(directory);
 }
 
 /* ---- files ---- */
 
-int sonde_place_file_below(int dir, const char *name, int access)
+int sonde_directory_file_below(int dir, const char *name, int access)
 {
 	int fd;
 
@@ -467,7 +479,7 @@ static bool is_stdout(const struct stat *st)
 
 /* What is there, and is looked at only: may it be written to? */
 static int ctf_place_check_file(int fd, const char *path,
-				struct sonde_place_error *error)
+				struct sonde_directory_error *error)
 {
 	struct stat st;
 
@@ -484,7 +496,7 @@ static int ctf_place_check_file(int fd, const char *path,
 }
 
 /* A link of ours or root's may lead to what has no name: /dev/stdout. */
-static int open_there(const char *path, struct sonde_place_error *error)
+static int open_there(const char *path, struct sonde_directory_error *error)
 {
 	int there = open(path, O_PATH | O_CLOEXEC);
 	int fd = -1;
@@ -502,7 +514,7 @@ static int open_there(const char *path, struct sonde_place_error *error)
 	return err ? err : fd;
 }
 
-static int check_link(const char *path, struct sonde_place_error *error)
+static int check_link(const char *path, struct sonde_directory_error *error)
 {
 	struct stat st;
 
@@ -515,7 +527,7 @@ static int check_link(const char *path, struct sonde_place_error *error)
 		    path, st.st_uid);
 }
 
-int sonde_place_file(const char *path, struct sonde_place_error *error)
+int sonde_directory_file(const char *path, struct sonde_directory_error *error)
 {
 	int fd = open(path, O_WRONLY | MAKE_FILE | O_CLOEXEC, FILE_MODE);
 	int err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places to write in (ctf/place.h): what is made, what is refused, and what is
+ * Places to write in (ctf/directory.h): what is made, what is refused, and what is
  * removed. What other users can do is in tests/e2e/test_output.py.
  */
 #include "unit.h"
@@ -14,10 +14,10 @@
 
 #include "test_ctf_witness.h"
 
-#include "ctf/place.h"
+#include "ctf/directory.h"
 
 static struct scratch scratch;
-static struct sonde_place_error words;
+static struct sonde_directory_error words;
 
 static int set_up(void **state)
 {
@@ -33,17 +33,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct sonde_place make(void)
+static struct sonde_directory make(void)
 {
-	struct sonde_place place;
+	struct sonde_directory place;
 
-	assert_int_equal(sonde_place_make(scratch.trace, &place, &words), 0);
+	assert_int_equal(sonde_directory_make(scratch.trace, &place, &words),
+			 0);
 	return place;
 }
 
 static void make_file(int dir, const char *name)
 {
-	int fd = sonde_place_file_below(dir, name, O_WRONLY);
+	int fd = sonde_directory_file_below(dir, name, O_WRONLY);
 
 	assert_true(fd >= 0);
 	assert_int_equal(close(fd), 0);
@@ -68,24 +69,24 @@ static void what_leads_there_is_made_and_is_ours_alone(void **state)
 {
 	char path[300];
 	mode_t before = umask(0);
-	struct sonde_place place;
+	struct sonde_directory place;
 
 	(void)state;
 	(void)snprintf(path, sizeof(path), "%s//a/b/./c/", scratch.trace);
-	assert_int_equal(sonde_place_make(path, &place, &words), 0);
+	assert_int_equal(sonde_directory_make(path, &place, &words), 0);
 	(void)umask(before);
-	assert_true(sonde_place_is_at(&place, path));
+	assert_true(sonde_directory_is_at(&place, path));
 	assert_int_equal(mode_of(AT_FDCWD, scratch.trace), 0700);
 	assert_int_equal(mode_of(place.parent, "."), 0700);
 	assert_int_equal(mode_of(place.parent, ".."), 0700);
-	sonde_place_remove(&place);
+	sonde_directory_remove(&place);
 	assert_true(is_there(AT_FDCWD, scratch.trace));
 	/* a file's are not, nor anything beside what everybody may change */
 	(void)snprintf(path, sizeof(path), "%s/x/file", scratch.trace);
-	assert_int_equal(sonde_place_file(path, &words), -ENOENT);
+	assert_int_equal(sonde_directory_file(path, &words), -ENOENT);
 	assert_int_equal(chmod(scratch.trace, 0777), 0);
 	(void)snprintf(path, sizeof(path), "%s/x/trace", scratch.trace);
-	assert_int_equal(sonde_place_make(path, &place, &words), -EPERM);
+	assert_int_equal(sonde_directory_make(path, &place, &words), -EPERM);
 	(void)snprintf(path, sizeof(path), "%s/x", scratch.trace);
 	assert_false(is_there(AT_FDCWD, path));
 	assert_int_equal(chmod(scratch.trace, 0700), 0);
@@ -94,13 +95,13 @@ static void what_leads_there_is_made_and_is_ours_alone(void **state)
 static void what_is_made_is_ours_alone_and_closed_on_exec(void **state)
 {
 	mode_t before = umask(0);
-	struct sonde_place place = make();
+	struct sonde_directory place = make();
 	int below;
 
 	(void)state;
 	assert_true(place.made);
 	assert_int_equal(mode_of(place.parent, place.name), 0700);
-	below = sonde_place_make_below(place.dir, "below", false);
+	below = sonde_directory_make_below(place.dir, "below", false);
 	assert_true(below >= 0);
 	make_file(below, "file");
 	assert_int_equal(mode_of(place.dir, "below"), 0700);
@@ -109,36 +110,36 @@ static void what_is_made_is_ours_alone_and_closed_on_exec(void **state)
 	assert_int_equal(fcntl(place.parent, F_GETFD), FD_CLOEXEC);
 	assert_int_equal(fcntl(below, F_GETFD), FD_CLOEXEC);
 	assert_int_equal(close(below), 0);
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	(void)umask(before);
 }
 
 static void a_directory_with_something_in_it_is_refused(void **state)
 {
-	struct sonde_place place = make();
+	struct sonde_directory place = make();
 
 	(void)state;
-	sonde_place_close(&place);
+	sonde_directory_close(&place);
 	place = make();
 	assert_false(place.made);
 	make_file(place.dir, ".hidden");
-	sonde_place_close(&place);
-	assert_int_equal(sonde_place_make(scratch.trace, &place, &words),
+	sonde_directory_close(&place);
+	assert_int_equal(sonde_directory_make(scratch.trace, &place, &words),
 			 -ENOTEMPTY);
 	assert_non_null(strstr(words.text, scratch.trace));
 }
 
 static void a_directory_is_for_one_at_a_time(void **state)
 {
-	struct sonde_place first = make();
-	struct sonde_place second;
+	struct sonde_directory first = make();
+	struct sonde_directory second;
 
 	(void)state;
-	assert_int_equal(sonde_place_make(scratch.trace, &second, &words),
+	assert_int_equal(sonde_directory_make(scratch.trace, &second, &words),
 			 -EBUSY);
-	sonde_place_close(&first);
+	sonde_directory_close(&first);
 	second = make();
-	sonde_place_give_up(&second);
+	sonde_directory_give_up(&second);
 	assert_int_equal(access(scratch.trace, F_OK), 0);
 }
 
@@ -148,7 +149,7 @@ static void every_way_to_name_a_directory_leads_to_it(void **state)
 					     "../T/x",  "l/x",  "l/../T/x",
 					     "l/l/l/x", "to_x", "x/." };
 	int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct sonde_place first;
+	struct sonde_directory first;
 
 	(void)state;
 	assert_int_equal(chdir(scratch.top), 0);
@@ -156,15 +157,16 @@ static void every_way_to_name_a_directory_leads_to_it(void **state)
 	assert_int_equal(chdir("T"), 0);
 	assert_int_equal(symlink(".", "l"), 0);
 	assert_int_equal(symlink("x", "to_x"), 0);
-	assert_int_equal(sonde_place_make("x", &first, &words), 0);
-	sonde_place_close(&first);
+	assert_int_equal(sonde_directory_make("x", &first, &words), 0);
+	sonde_directory_close(&first);
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		struct sonde_place place;
+		struct sonde_directory place;
 
-		assert_int_equal(sonde_place_make(paths[i], &place, &words), 0);
+		assert_int_equal(sonde_directory_make(paths[i], &place, &words),
+				 0);
 		assert_false(place.made);
-		assert_true(sonde_place_is_at(&place, "x"));
-		sonde_place_close(&place);
+		assert_true(sonde_directory_is_at(&place, "x"));
+		sonde_directory_close(&place);
 	}
 	assert_int_equal(fchdir(before), 0);
 	(void)close(before);
@@ -173,30 +175,33 @@ static void every_way_to_name_a_directory_leads_to_it(void **state)
 static void paths_that_lead_nowhere_are_refused(void **state)
 {
 	char path[4200];
-	struct sonde_place place;
+	struct sonde_directory place;
 
 	(void)state;
-	assert_int_equal(sonde_place_make("", &place, &words), -ENOENT);
-	assert_int_equal(sonde_place_make("/proc/nowhere/x", &place, &words),
+	assert_int_equal(sonde_directory_make("", &place, &words), -ENOENT);
+	assert_int_equal(sonde_directory_make("/proc/nowhere/x", &place,
+					      &words),
 			 -ENOENT);
-	assert_int_equal(sonde_place_make("/dev/null", &place, &words),
+	assert_int_equal(sonde_directory_make("/dev/null", &place, &words),
 			 -ENOTDIR);
-	assert_int_equal(sonde_place_make("/dev/null/x", &place, &words),
+	assert_int_equal(sonde_directory_make("/dev/null/x", &place, &words),
 			 -ENOTDIR);
 	assert_int_equal(symlink("trace", scratch.trace), 0);
-	assert_int_equal(sonde_place_make(scratch.trace, &place, &words),
+	assert_int_equal(sonde_directory_make(scratch.trace, &place, &words),
 			 -ELOOP);
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(sonde_place_make(path, &place, &words), -ENAMETOOLONG);
+	assert_int_equal(sonde_directory_make(path, &place, &words),
+			 -ENAMETOOLONG);
 	path[300] = '\0';
-	assert_int_equal(sonde_place_make(path, &place, &words), -ENAMETOOLONG);
+	assert_int_equal(sonde_directory_make(path, &place, &words),
+			 -ENAMETOOLONG);
 }
 
 /* Links and FIFOs are not what we make: whoever put them there keeps them. */
 static void removing_follows_no_link_and_removes_our_files_only(void **state)
 {
-	struct sonde_place place = make();
+	struct sonde_directory place = make();
 	int dir = place.dir;
 	int top;
 	int below;
@@ -205,20 +210,20 @@ static void removing_follows_no_link_and_removes_our_files_only(void **state)
 	top = open(scratch.top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(mkdirat(top, "elsewhere", 0700), 0);
 	make_file(top, "elsewhere/precious");
-	below = sonde_place_make_below(dir, "a", false);
+	below = sonde_directory_make_below(dir, "a", false);
 	make_file(below, "file");
 	assert_int_equal(mkdirat(below, "b", 0700), 0);
 	make_file(below, "b/file");
 	assert_int_equal(symlinkat("../elsewhere", dir, "index"), 0);
 	assert_int_equal(mkfifoat(dir, "fifo", 0600), 0);
 	make_file(dir, "metadata");
-	sonde_place_clear(dir);
+	sonde_directory_clear(dir);
 	assert_false(is_there(dir, "a"));
 	assert_false(is_there(dir, "metadata"));
 	assert_true(is_there(dir, "index"));
 	assert_true(is_there(dir, "fifo"));
 	assert_true(is_there(top, "elsewhere/precious"));
-	sonde_place_remove(&place);
+	sonde_directory_remove(&place);
 	assert_true(is_there(top, "trace"));
 	(void)close(below);
 	(void)close(top);
@@ -226,7 +231,7 @@ static void removing_follows_no_link_and_removes_our_files_only(void **state)
 
 static void what_took_our_directory_s_place_is_not_removed(void **state)
 {
-	struct sonde_place place = make();
+	struct sonde_directory place = make();
 	int top = open(scratch.top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char path[PATH_MAX];
 
@@ -234,10 +239,10 @@ static void what_took_our_directory_s_place_is_not_removed(void **state)
 	make_file(place.dir, "metadata");
 	assert_int_equal(renameat(top, "trace", top, "moved"), 0);
 	assert_int_equal(mkdirat(top, "trace", 0700), 0);
-	assert_false(sonde_place_is_at(&place, scratch.trace));
-	assert_int_equal(sonde_place_where(&place, path), 0);
+	assert_false(sonde_directory_is_at(&place, scratch.trace));
+	assert_int_equal(sonde_directory_where(&place, path), 0);
 	assert_string_equal(strrchr(path, '/'), "/moved");
-	sonde_place_remove(&place);
+	sonde_directory_remove(&place);
 	assert_true(is_there(top, "trace"));
 	assert_false(is_there(top, "moved/metadata"));
 	(void)close(top);
@@ -245,20 +250,20 @@ static void what_took_our_directory_s_place_is_not_removed(void **state)
 
 static void a_directory_that_was_removed_is_known_to_be(void **state)
 {
-	struct sonde_place place = make();
+	struct sonde_directory place = make();
 	char path[PATH_MAX];
 
 	(void)state;
 	assert_int_equal(rmdir(scratch.trace), 0);
-	assert_int_equal(sonde_place_where(&place, path), -ENOENT);
-	assert_int_equal(sonde_place_make_below(place.dir, "x", false),
+	assert_int_equal(sonde_directory_where(&place, path), -ENOENT);
+	assert_int_equal(sonde_directory_make_below(place.dir, "x", false),
 			 -ENOENT);
-	sonde_place_remove(&place);
+	sonde_directory_remove(&place);
 }
 
 static void a_file_takes_the_place_of_what_has_its_name(void **state)
 {
-	struct sonde_place place = make();
+	struct sonde_directory place = make();
 
 	(void)state;
 	assert_int_equal(mkfifoat(place.dir, "fifo", 0600), 0);
@@ -269,8 +274,8 @@ static void a_file_takes_the_place_of_what_has_its_name(void **state)
 	assert_int_equal(mode_of(place.dir, "fifo"), 0600);
 	assert_int_equal(mode_of(place.dir, "link"), 0600);
 	assert_int_equal(mkdirat(place.dir, "dir", 0700), 0);
-	assert_true(sonde_place_file_below(place.dir, "dir", O_WRONLY) < 0);
-	sonde_place_close(&place);
+	assert_true(sonde_directory_file_below(place.dir, "dir", O_WRONLY) < 0);
+	sonde_directory_close(&place);
 }
 
 int main(void)
