@@ -45,7 +45,7 @@ static bool is_ours(const struct stat *st)
 	return st->st_uid == geteuid();
 }
 
-static bool ctf_place_is_trusted(const struct stat *st)
+static bool directory_is_trusted(const struct stat *st)
 {
 	return st->st_uid == 0 || is_ours(st);
 }
@@ -107,7 +107,7 @@ static int follow(struct walk *walk, const char *name, const char *rest)
 }
 
 /* Takes the first name off what is left; returns the rest. */
-static const char *ctf_place_take_name(const char *left,
+static const char *directory_take_name(const char *left,
 				       char name[NAME_MAX + 1])
 {
 	size_t length;
@@ -122,7 +122,7 @@ static const char *ctf_place_take_name(const char *left,
 	return left + strspn(left, "/");
 }
 
-static int ctf_place_enter(struct walk *walk, const char *name)
+static int directory_enter(struct walk *walk, const char *name)
 {
 	int fd = openat(walk->at, name,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -148,10 +148,10 @@ static int make_missing(struct walk *walk, const char *name, const char *rest)
 }
 
 /* One name further. *ret_found: it was the last one, and is no link. */
-static int ctf_place_step(struct walk *walk, char name[NAME_MAX + 1],
+static int directory_step(struct walk *walk, char name[NAME_MAX + 1],
 			  bool *ret_found)
 {
-	const char *end = ctf_place_take_name(walk->left, name);
+	const char *end = directory_take_name(walk->left, name);
 	char rest[PATH_MAX];
 	struct stat st;
 
@@ -165,7 +165,7 @@ static int ctf_place_step(struct walk *walk, char name[NAME_MAX + 1],
 		return *ret_found ? 0 : make_missing(walk, name, rest);
 	}
 	if (S_ISLNK(st.st_mode)) {
-		if (!ctf_place_is_trusted(&st))
+		if (!directory_is_trusted(&st))
 			return fail(walk->error, -EPERM,
 				    "%.250s: '%.60s' is a symbolic link of "
 				    "user %u's, which is not followed; give "
@@ -177,7 +177,7 @@ static int ctf_place_step(struct walk *walk, char name[NAME_MAX + 1],
 	if (*ret_found)
 		return 0;
 	memcpy(walk->left, rest, sizeof(rest));
-	return ctf_place_enter(walk, name);
+	return directory_enter(walk, name);
 }
 
 /* The directory that the path's last name is in, which may not be there;
@@ -200,7 +200,7 @@ static int open_parent(const char *path, bool makes, int *ret_parent,
 	if (walk.at < 0)
 		return fail_call(error, errno, path);
 	while (!err && !found)
-		err = ctf_place_step(&walk, name, &found);
+		err = directory_step(&walk, name, &found);
 	if (err)
 		(void)close(walk.at); /* it was only looked at */
 	else
@@ -478,7 +478,7 @@ static bool is_stdout(const struct stat *st)
 }
 
 /* What is there, and is looked at only: may it be written to? */
-static int ctf_place_check_file(int fd, const char *path,
+static int directory_check_file(int fd, const char *path,
 				struct sonde_directory_error *error)
 {
 	struct stat st;
@@ -487,7 +487,7 @@ static int ctf_place_check_file(int fd, const char *path,
 		return fail_call(error, errno, path);
 	if (S_ISDIR(st.st_mode))
 		return fail_call(error, EISDIR, path);
-	if (S_ISCHR(st.st_mode) || ctf_place_is_trusted(&st) || is_stdout(&st))
+	if (S_ISCHR(st.st_mode) || directory_is_trusted(&st) || is_stdout(&st))
 		return 0;
 	return fail(error, -EPERM,
 		    "%.250s: it belongs to user %u, who could change what is "
@@ -504,7 +504,7 @@ static int open_there(const char *path, struct sonde_directory_error *error)
 
 	if (there < 0)
 		return fail_call(error, errno, path);
-	err = ctf_place_check_file(there, path, error);
+	err = directory_check_file(there, path, error);
 	if (!err) {
 		fd = sonde_fd_reopen(there, O_WRONLY | O_TRUNC | O_NOCTTY);
 		if (fd < 0)
@@ -519,7 +519,7 @@ static int check_link(const char *path, struct sonde_directory_error *error)
 	struct stat st;
 
 	if (lstat(path, &st) || !S_ISLNK(st.st_mode) ||
-	    ctf_place_is_trusted(&st))
+	    directory_is_trusted(&st))
 		return 0;
 	return fail(error, -EPERM,
 		    "%.250s: it is a symbolic link of user %u's, which is not "
