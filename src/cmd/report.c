@@ -16,8 +16,8 @@
 
 #include "analysis/analysis.h"
 #include "analysis/plugin/reports.h"
+#include "analysis/reports/longest.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/worst.h"
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/port.h"
@@ -105,9 +105,9 @@ static int parse_nth(const char *text, uint64_t *ret_nth)
 {
 	uint64_t nth;
 
-	if (!sonde_number_parse(text, SONDE_WORST_MAX, &nth) || !nth) {
+	if (!sonde_number_parse(text, SONDE_LONGEST_MAX, &nth) || !nth) {
 		sonde_complain("--nth %.100s: give a number from 1 to %d", text,
-			       SONDE_WORST_MAX);
+			       SONDE_LONGEST_MAX);
 		return -EINVAL;
 	}
 	*ret_nth = nth;

@@ -133,7 +133,7 @@ static int across_add_span(struct sonde_across *across,
 			   const struct slot *slot, int64_t bound_ns)
 {
 	int64_t ns = sonde_elapsed_ns(slot->begin.time_ns, slot->end.time_ns);
-	const struct sonde_worst_span span = {
+	const struct sonde_longest_span span = {
 		.begin_ns = slot->begin.time_ns,
 		.end_ns = slot->end.time_ns,
 		.tid = slot->begin.tid,
@@ -143,7 +143,7 @@ static int across_add_span(struct sonde_across *across,
 		.other_ns = bound_ns,
 	};
 
-	sonde_worst_add(&across->worst, &span, &slot->key);
+	sonde_longest_add(&across->worst, &span, &slot->key);
 	way->spans++;
 	across->elsewhere += span.place != span.other_place;
 	if (ns > way->longest_ns)

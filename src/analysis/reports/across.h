@@ -30,7 +30,7 @@
 
 #include "analysis/reports/durations.h"
 #include "analysis/reports/histogram.h"
-#include "analysis/reports/worst.h"
+#include "analysis/reports/longest.h"
 
 #define SONDE_ACROSS_LIMIT ((size_t)7 << 19) /* 7/8 of 4 Mi */
 
@@ -44,7 +44,7 @@ struct sonde_across {
 	struct sonde_histogram durations; /* of spans */
 	/* Of each the `place` is the machine of the begin, `other_place` that of
 	 * the end, and other_ns the bound. */
-	struct sonde_worst worst;
+	struct sonde_longest worst;
 	uint64_t unknown, uncompared, across, reversed;
 	uint64_t elsewhere; /* spans that end on another machine */
 	uint64_t repeated;  /* keys */

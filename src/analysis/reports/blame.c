@@ -209,7 +209,7 @@ static void add_answer(const struct sonde_blame_spans *spans,
 		       const struct sonde_blame_tree *tree,
 		       struct sonde_report *report)
 {
-	const struct sonde_worst_span *span = spans->chosen;
+	const struct sonde_longest_span *span = spans->chosen;
 	char text[4096];
 	struct answer answer = {
 		.spans = spans,
@@ -244,7 +244,7 @@ static void add_piece(void *ctx, const struct sonde_history_piece *piece)
 }
 
 static void span_row(const struct sonde_blame_spans *spans,
-		     const struct sonde_worst_span *span,
+		     const struct sonde_longest_span *span,
 		     struct sonde_table *table)
 {
 	struct totals totals = { { 0 } };
@@ -281,7 +281,7 @@ static void add_spans(const struct sonde_blame_spans *spans,
 		{ "blocked_time", "BLOCKED", SONDE_CELL_DURATION },
 		{ "unknown_time", "UNKNOWN", SONDE_CELL_DURATION },
 	};
-	const struct sonde_worst *worst = &spans->join.worst;
+	const struct sonde_longest *worst = &spans->join.worst;
 	struct sonde_table *table =
 		sonde_report_table(report, "slowest", "The longest", columns,
 				   SONDE_ARRAY_SIZE(columns));
@@ -290,7 +290,7 @@ static void add_spans(const struct sonde_blame_spans *spans,
 	for (size_t i = 0; i < worst->nr; i++)
 		span_row(spans, &worst->spans[i], table);
 	sonde_table_limit(table,
-			  sonde_analysis_rows(spans->args, SONDE_WORST_MAX));
+			  sonde_analysis_rows(spans->args, SONDE_LONGEST_MAX));
 }
 
 /* ---- where the time of one went ---- */
@@ -469,7 +469,7 @@ static void blame_add_notes(const struct sonde_blame_spans *spans,
 			    const struct sonde_blame_tree *tree,
 			    struct sonde_report *report)
 {
-	const struct sonde_worst_span *span = spans->chosen;
+	const struct sonde_longest_span *span = spans->chosen;
 	struct totals totals = { { 0 } };
 
 	sonde_history_pieces(&spans->history, span->tid, span->begin_ns,
@@ -496,7 +496,7 @@ static void blame_add_notes(const struct sonde_blame_spans *spans,
 static int show(const struct sonde_blame_spans *spans,
 		struct sonde_report *report)
 {
-	const struct sonde_worst_span *span = spans->chosen;
+	const struct sonde_longest_span *span = spans->chosen;
 	struct sonde_blame_tree tree;
 	int error;
 

@@ -26,7 +26,7 @@
 static void add_spans_of(struct sonde_join *all, struct sonde_join *one,
 			 size_t nr_machines, size_t machine)
 {
-	struct sonde_worst *worst = &one->worst;
+	struct sonde_longest *worst = &one->worst;
 
 	for (size_t i = 0; i < worst->nr; i++) {
 		worst->spans[i].tid = sonde_history_tid(nr_machines, machine,
@@ -34,7 +34,7 @@ static void add_spans_of(struct sonde_join *all, struct sonde_join *one,
 		worst->spans[i].other_tid = sonde_history_tid(
 			nr_machines, machine, worst->spans[i].other_tid);
 	}
-	sonde_worst_merge(&all->worst, worst);
+	sonde_longest_merge(&all->worst, worst);
 	all->unended += one->unended;
 	all->unbegun += one->unbegun;
 	all->across += one->across;
@@ -77,7 +77,7 @@ static int find_spans(struct sonde_analysis_args *args,
 /* ---- machines ---- */
 
 static size_t span_machine(const struct sonde_blame_spans *spans,
-			   const struct sonde_worst_span *span)
+			   const struct sonde_longest_span *span)
 {
 	return sonde_history_machine(spans->args->trace->nr_machines,
 				     span->tid);
@@ -106,10 +106,10 @@ static int find_clocks(struct sonde_analysis_args *args,
 /* Spans of other machines are given by the clock of the chosen one's. */
 static void shift_spans(struct sonde_blame_spans *spans)
 {
-	struct sonde_worst *worst = &spans->join.worst;
+	struct sonde_longest *worst = &spans->join.worst;
 
 	for (size_t i = 0; i < worst->nr; i++) {
-		struct sonde_worst_span *span = &worst->spans[i];
+		struct sonde_longest_span *span = &worst->spans[i];
 		int64_t offset_ns =
 			spans->clocks[span_machine(spans, span)].offset_ns;
 		int64_t begin_ns;
@@ -153,8 +153,8 @@ static int name_machines(const struct sonde_analysis_args *args,
 static int find_history(struct sonde_analysis_args *args, bool all,
 			struct sonde_blame_spans *spans)
 {
-	const struct sonde_worst *worst = &spans->join.worst;
-	struct sonde_history_window windows[SONDE_WORST_MAX];
+	const struct sonde_longest *worst = &spans->join.worst;
+	struct sonde_history_window windows[SONDE_LONGEST_MAX];
 	size_t nr = 0;
 	int error = find_clocks(args, spans);
 
@@ -191,7 +191,7 @@ int sonde_blame_spans_find(struct sonde_analysis_args *args, const char *name,
 		.by_thread = true,
 	};
 	size_t nth = args->nth ? (size_t)args->nth : 1;
-	const struct sonde_worst *worst = &ret_spans->join.worst;
+	const struct sonde_longest *worst = &ret_spans->join.worst;
 	int error;
 
 	*ret_spans = (struct sonde_blame_spans){ .args = args };
@@ -199,10 +199,10 @@ int sonde_blame_spans_find(struct sonde_analysis_args *args, const char *name,
 		return sonde_analysis_fail(
 			args, -EINVAL, "%s needs --begin EXPR and --end EXPR",
 			name);
-	if (nth > SONDE_WORST_MAX)
+	if (nth > SONDE_LONGEST_MAX)
 		return sonde_analysis_fail(args, -EINVAL,
 					   "--nth is from 1 to %d",
-					   SONDE_WORST_MAX);
+					   SONDE_LONGEST_MAX);
 	error = find_spans(args, &config, &ret_spans->join);
 	if (error || worst->nr < nth)
 		return error;

@@ -20,8 +20,8 @@
 
 struct sonde_blame_spans {
 	const struct sonde_analysis_args *args;
-	struct sonde_join join;                /* its `worst` are the spans */
-	const struct sonde_worst_span *chosen; /* NULL: there is no span */
+	struct sonde_join join;                  /* its `worst` are the spans */
+	const struct sonde_longest_span *chosen; /* NULL: there is no span */
 	struct sonde_history history; /* if there is one; of all, or of it */
 	struct sonde_causes causes;
 	struct sonde_transfers transfers;

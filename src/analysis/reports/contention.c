@@ -243,7 +243,7 @@ static void begin_wait(struct sonde_contention *contention,
 	thread->waits_for_kind = lock->kind;
 	thread->from = call_site(entry);
 	thread->taken = lock->taken;
-	thread->wait = (struct sonde_worst_span){
+	thread->wait = (struct sonde_longest_span){
 		.begin_ns = entry->time_ns,
 		.tid = entry->tid,
 		.other_tid = sonde_contention_holder(contention, lock),
@@ -309,7 +309,8 @@ static int end_wait(struct sonde_contention *contention,
 		thread->wait_ns += (uint64_t)ns;
 		if (ns > thread->wait_max_ns)
 			thread->wait_max_ns = ns;
-		sonde_worst_add(&contention->worst, &thread->wait, &lock->key);
+		sonde_longest_add(&contention->worst, &thread->wait,
+				  &lock->key);
 		err = charge_sites(contention, thread, ns);
 	}
 	return err ? err : sonde_histogram_add(&lock->waits, ns);
@@ -534,7 +535,7 @@ int sonde_contention_read(struct sonde_analysis_args *args,
 }
 
 void sonde_contention_put_wait(struct sonde_table *table,
-			       const struct sonde_worst_span *span)
+			       const struct sonde_longest_span *span)
 {
 	sonde_table_row(table);
 	sonde_table_int(table, 0,
@@ -550,7 +551,7 @@ void sonde_contention_put_wait(struct sonde_table *table,
 }
 
 struct sonde_analysis_site
-sonde_contention_site(const struct sonde_worst_span *span, uint64_t address,
+sonde_contention_site(const struct sonde_longest_span *span, uint64_t address,
 		      int64_t time_ns)
 {
 	return (struct sonde_analysis_site){
@@ -563,7 +564,7 @@ sonde_contention_site(const struct sonde_worst_span *span, uint64_t address,
 
 void sonde_contention_put_names(struct sonde_table *table, size_t at,
 				const struct sonde_analysis_args *args,
-				const struct sonde_worst_span *span)
+				const struct sonde_longest_span *span)
 {
 	const struct sonde_analysis_site lock =
 		sonde_contention_site(span, span->object, span->begin_ns);

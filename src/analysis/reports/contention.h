@@ -26,9 +26,9 @@
 
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/journal.h"
+#include "analysis/reports/longest.h"
 #include "analysis/reports/lost.h"
 #include "analysis/reports/site.h"
-#include "analysis/reports/worst.h"
 #include "base/hash.h"
 
 enum sonde_lock_kind {
@@ -93,7 +93,7 @@ struct sonde_lock_thread {
 	enum sonde_lock_kind waits_for_kind;
 	struct sonde_key waits_for;
 	struct sonde_analysis_site from, taken; /* its call, the holder's */
-	struct sonde_worst_span wait;           /* the end is not known yet */
+	struct sonde_longest_span wait;         /* the end is not known yet */
 };
 
 struct sonde_contention {
@@ -103,12 +103,12 @@ struct sonde_contention {
 	 * events that came while others were lost. NULL: isn't told. */
 	void (*told)(void *ctx, const struct sonde_lock *lock, int64_t time_ns);
 	void *told_ctx;
-	struct sonde_hash locks;   /* struct sonde_lock */
-	struct sonde_hash conds;   /* struct sonde_lock */
-	struct sonde_hash threads; /* struct sonde_lock_thread */
-	struct sonde_hash sites;   /* struct sonde_lock_site; of locks only */
-	struct sonde_worst worst;  /* other_tid, other_place: the holder */
-	uint64_t unknown_unlocks;  /* taken before the trace, or unseen */
+	struct sonde_hash locks;    /* struct sonde_lock */
+	struct sonde_hash conds;    /* struct sonde_lock */
+	struct sonde_hash threads;  /* struct sonde_lock_thread */
+	struct sonde_hash sites;    /* struct sonde_lock_site; of locks only */
+	struct sonde_longest worst; /* other_tid, other_place: the holder */
+	uint64_t unknown_unlocks;   /* taken before the trace, or unseen */
 	uint64_t lost_holds, lost_waits; /* open when events were lost */
 	/* ---- private ---- */
 	struct sonde_hash holds;
@@ -131,7 +131,7 @@ void sonde_contention_fini(struct sonde_contention *contention);
 		"holder_caller", "LOCKED FROM", SONDE_CELL_HEX \
 	}
 void sonde_contention_put_wait(struct sonde_table *table,
-			       const struct sonde_worst_span *span);
+			       const struct sonde_longest_span *span);
 
 /* And columns for names, from the column `at` on. */
 #define SONDE_CONTENTION_VARIABLE                       \
@@ -145,10 +145,10 @@ void sonde_contention_put_wait(struct sonde_table *table,
 	}
 void sonde_contention_put_names(struct sonde_table *table, size_t at,
 				const struct sonde_analysis_args *args,
-				const struct sonde_worst_span *span);
+				const struct sonde_longest_span *span);
 /* Of a long wait: the lock, the waiter's call, the holder's. */
 struct sonde_analysis_site
-sonde_contention_site(const struct sonde_worst_span *span, uint64_t address,
+sonde_contention_site(const struct sonde_longest_span *span, uint64_t address,
 		      int64_t time_ns);
 
 /* The events that matter, as a journal has them. */

@@ -203,7 +203,7 @@ static const struct sum *find_most(const struct view *view)
 
 static void say(const struct view *view, struct sonde_report *report)
 {
-	const struct sonde_worst_span *span = view->spans->chosen;
+	const struct sonde_longest_span *span = view->spans->chosen;
 	const struct sonde_causes *causes = &view->spans->causes;
 	struct sonde_words words = { .args = view->spans->args };
 	const struct sum *most = find_most(view);
@@ -256,7 +256,7 @@ static int show_path(struct view *view, struct sonde_report *report)
 static int show(const struct sonde_blame_spans *spans,
 		struct sonde_report *report)
 {
-	const struct sonde_worst_span *span = spans->chosen;
+	const struct sonde_longest_span *span = spans->chosen;
 	const struct sonde_path_ends ends = {
 		.begin_tid = span->tid,
 		.end_tid = span->other_tid >= 0 ? span->other_tid : span->tid,

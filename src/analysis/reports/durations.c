@@ -235,7 +235,7 @@ void sonde_durations_none(const struct sonde_analysis_args *args,
 }
 
 static void report_worst(const struct sonde_analysis_args *args,
-			 const struct sonde_worst *worst,
+			 const struct sonde_longest *worst,
 			 struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
@@ -253,7 +253,7 @@ static void report_worst(const struct sonde_analysis_args *args,
 
 	sonde_table_minor(table, 1u << 2); /* the end */
 	for (size_t i = 0; i < worst->nr; i++) {
-		const struct sonde_worst_span *span = &worst->spans[i];
+		const struct sonde_longest_span *span = &worst->spans[i];
 
 		sonde_table_row(table);
 		sonde_table_int(table, 0,
@@ -266,7 +266,7 @@ static void report_worst(const struct sonde_analysis_args *args,
 		sonde_table_text(table, 5,
 				 sonde_analysis_thread_name(args, span->tid));
 	}
-	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_WORST_MAX));
+	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_LONGEST_MAX));
 }
 
 static void report_durations(const struct sonde_analysis_args *args,

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "analysis/reports/worst.h"
+#include "analysis/reports/longest.h"
 #include "base/grow.h"
 #include "base/port.h"
 

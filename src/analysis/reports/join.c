@@ -60,7 +60,7 @@ static int join_add(struct sonde_join *join, const struct sonde_key *key,
 		    const struct sonde_join_span *span, int32_t end_tid)
 {
 	int64_t ns = sonde_elapsed_ns(span->begin_ns, span->end_ns);
-	const struct sonde_worst_span worst = {
+	const struct sonde_longest_span worst = {
 		.begin_ns = span->begin_ns,
 		.end_ns = span->end_ns,
 		.tid = span->tid,
@@ -71,7 +71,7 @@ static int join_add(struct sonde_join *join, const struct sonde_key *key,
 
 	if (err)
 		return err;
-	sonde_worst_add(&join->worst, &worst, key);
+	sonde_longest_add(&join->worst, &worst, key);
 	if (join->keep_ns && ns >= join->keep_ns)
 		join_keep(join, span);
 	return sonde_histogram_add(&join->durations, ns);
@@ -195,7 +195,7 @@ int sonde_join_merge(struct sonde_join *left, struct sonde_join *right)
 	left->not_kept += right->not_kept;
 	for (size_t i = 0; i < right->nr_kept; i++)
 		join_keep(left, &right->kept[i]);
-	sonde_worst_merge(&left->worst, &right->worst);
+	sonde_longest_merge(&left->worst, &right->worst);
 	sonde_scatter_merge(&left->scatter, &right->scatter);
 	return sonde_histogram_merge(&left->durations, &right->durations);
 }

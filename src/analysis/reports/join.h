@@ -34,9 +34,9 @@
 #include <stdint.h>
 
 #include "analysis/reports/histogram.h"
+#include "analysis/reports/longest.h"
 #include "analysis/reports/lost.h"
 #include "analysis/reports/scatter.h"
-#include "analysis/reports/worst.h"
 #include "base/hash.h"
 
 #define SONDE_JOIN_LIMIT ((size_t)7 << 19) /* 7/8 of 4 Mi */
@@ -57,9 +57,9 @@ struct sonde_join {
 	uint64_t not_kept;            /* there was no room for */
 	struct sonde_scatter scatter; /* its config: set after init, or NULL */
 	struct sonde_histogram durations;
-	struct sonde_worst worst;  /* other_tid: whose the end is */
-	uint64_t unended, unbegun; /* as far as known */
-	uint64_t across;           /* pairs, with lost events between */
+	struct sonde_longest worst; /* other_tid: whose the end is */
+	uint64_t unended, unbegun;  /* as far as known */
+	uint64_t across;            /* pairs, with lost events between */
 	uint64_t keyless; /* events that had none, as the user counts them */
 	/* ---- private ---- */
 	struct sonde_hash keys;

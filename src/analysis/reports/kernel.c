@@ -98,7 +98,7 @@ void sonde_sums_worst(struct sonde_sums *sums,
 		      const struct sonde_interval *interval, uint64_t place)
 {
 	const struct sonde_key no_name = { .kind = SONDE_KEY_NONE };
-	const struct sonde_worst_span span = {
+	const struct sonde_longest_span span = {
 		.begin_ns = interval->begin_ns,
 		.end_ns = interval->end_ns,
 		.tid = interval->tid,
@@ -109,7 +109,7 @@ void sonde_sums_worst(struct sonde_sums *sums,
 		.other_place = (uint32_t)interval->cpu,
 	};
 
-	sonde_worst_add(&sums->worst, &span, &no_name);
+	sonde_longest_add(&sums->worst, &span, &no_name);
 }
 
 /* What is in `from` is added to the tally with that key. 0 or -ENOMEM. */
@@ -138,7 +138,7 @@ static void sums_merge(struct sonde_sums *whole, const struct sonde_sums *part)
 			if (add_tally(&whole->groups[i], &tally->key, tally))
 				whole->left_out++;
 	}
-	sonde_worst_merge(&whole->worst, &part->worst);
+	sonde_longest_merge(&whole->worst, &part->worst);
 	whole->left_out += part->left_out;
 }
 
@@ -177,7 +177,7 @@ static void sink_rename(void *sink, int32_t from, int32_t to)
 		if (sums->report->thread_groups >> i & 1)
 			rename_tally(sums, &sums->groups[i], from, to);
 	for (size_t i = 0; i < sums->worst.nr; i++) {
-		struct sonde_worst_span *span = &sums->worst.spans[i];
+		struct sonde_longest_span *span = &sums->worst.spans[i];
 
 		if (span->tid == from)
 			span->tid = to;
@@ -304,7 +304,7 @@ static void model_say(const struct sonde_model_result *result,
 		      struct sonde_report *report,
 		      const struct sonde_tally *tally, const char *what)
 {
-	const struct sonde_worst *worst = &result->sums->worst;
+	const struct sonde_longest *worst = &result->sums->worst;
 	struct sonde_words words = { .args = result->args };
 	const struct sonde_histogram *took;
 
@@ -674,7 +674,7 @@ void sonde_model_worst_table(
 	const struct sonde_model_result *result, struct sonde_report *report,
 	const char *title, const char *what,
 	void (*name)(const struct sonde_model_result *result,
-		     const struct sonde_worst_span *span, char *to,
+		     const struct sonde_longest_span *span, char *to,
 		     size_t size))
 {
 	const struct sonde_column columns[] = {
@@ -686,7 +686,7 @@ void sonde_model_worst_table(
 		{ "thread", "THREAD", SONDE_CELL_TEXT },
 		{ "what", what, SONDE_CELL_TEXT },
 	};
-	const struct sonde_worst *worst = &result->sums->worst;
+	const struct sonde_longest *worst = &result->sums->worst;
 	struct sonde_table *table;
 
 	if (!worst->nr)
@@ -695,8 +695,8 @@ void sonde_model_worst_table(
 				   SONDE_ARRAY_SIZE(columns));
 	sonde_table_minor(table, 1u << 2 | 1u << 3); /* end, CPU */
 	for (size_t i = 0; i < worst->nr; i++) {
-		const struct sonde_worst_span *span = &worst->spans[i];
-		char text[SONDE_WORST_NAME];
+		const struct sonde_longest_span *span = &worst->spans[i];
+		char text[SONDE_LONGEST_NAME];
 
 		sonde_table_row(table);
 		sonde_table_int(table, 0,

@@ -14,7 +14,7 @@
 #include "analysis/analysis.h"
 #include "analysis/model/kernel.h"
 #include "analysis/reports/histogram.h"
-#include "analysis/reports/worst.h"
+#include "analysis/reports/longest.h"
 #include "base/hash.h"
 #include "base/port.h"
 
@@ -34,7 +34,7 @@ struct sonde_model_report;
 struct sonde_sums {
 	const struct sonde_model_report *report;
 	struct sonde_hash groups[SONDE_SUMS_GROUPS];
-	struct sonde_worst worst;
+	struct sonde_longest worst;
 	uint64_t left_out; /* there was no room for */
 };
 
@@ -67,7 +67,7 @@ struct sonde_model_report {
 	const char *took; /* title of the histogram of group 0 */
 	const char *worst_title, *worst_what;
 	void (*worst_name)(const struct sonde_model_result *result,
-			   const struct sonde_worst_span *span, char *to,
+			   const struct sonde_longest_span *span, char *to,
 			   size_t size);
 	/* And what else. 0 or -ENOMEM, if not the report's own. */
 	int (*show)(const struct sonde_model_result *result,
@@ -189,7 +189,7 @@ void sonde_model_worst_table(
 	const struct sonde_model_result *result, struct sonde_report *report,
 	const char *title, const char *what,
 	void (*name)(const struct sonde_model_result *result,
-		     const struct sonde_worst_span *span, char *to,
+		     const struct sonde_longest_span *span, char *to,
 		     size_t size));
 
 #endif /* ANALYSIS_REPORTS_KERNEL_H */

@@ -133,7 +133,7 @@ static void device_name(const struct sonde_model_result *result,
 }
 
 static void worst_name(const struct sonde_model_result *result,
-		       const struct sonde_worst_span *span, char *to,
+		       const struct sonde_longest_span *span, char *to,
 		       size_t size)
 {
 	device_name(result, span->place, to, size);
@@ -143,7 +143,7 @@ static void device_row(const struct sonde_model_result *result,
 		       struct sonde_table *table,
 		       const struct sonde_tally *tally)
 {
-	char name[SONDE_WORST_NAME];
+	char name[SONDE_LONGEST_NAME];
 
 	device_name(result, tally->key.number, name, sizeof(name));
 	sonde_table_text(table, 0, name);

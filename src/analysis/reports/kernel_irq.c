@@ -106,7 +106,7 @@ static uint64_t has_handlers(const struct sonde_model_result *result,
 }
 
 static void irq_worst_name(const struct sonde_model_result *result,
-			   const struct sonde_worst_span *span, char *to,
+			   const struct sonde_longest_span *span, char *to,
 			   size_t size)
 {
 	uint32_t number = (uint32_t)span->place;
@@ -181,9 +181,9 @@ static const struct sonde_model_table tables[] = {
 static void say(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
-	const struct sonde_worst_span *worst = &result->sums->worst.spans[0];
+	const struct sonde_longest_span *worst = &result->sums->worst.spans[0];
 	struct sonde_words words = { .args = result->args };
-	char name[SONDE_WORST_NAME];
+	char name[SONDE_LONGEST_NAME];
 	uint64_t counts[] = { 0, 0 };
 	int64_t times_ns[] = { 0, 0 };
 

@@ -108,7 +108,7 @@ static uint64_t waited(const struct sonde_model_result *result,
 }
 
 static void waker_name(const struct sonde_model_result *result,
-		       const struct sonde_worst_span *span, char *to,
+		       const struct sonde_longest_span *span, char *to,
 		       size_t size)
 {
 	/* An idle CPU wakes nobody by itself. */

@@ -66,7 +66,7 @@ static void call_row(const struct sonde_model_result *result,
 }
 
 static void syscalls_worst_name(const struct sonde_model_result *result,
-				const struct sonde_worst_span *span, char *to,
+				const struct sonde_longest_span *span, char *to,
 				size_t size)
 {
 	(void)snprintf(to, size, "%s",

@@ -16,7 +16,7 @@ static void say(const struct sonde_analysis_args *args,
 		const struct sonde_join *join, struct sonde_report *report)
 {
 	const struct sonde_histogram *durations = &join->durations;
-	const struct sonde_worst_span *worst = &join->worst.spans[0];
+	const struct sonde_longest_span *worst = &join->worst.spans[0];
 	struct sonde_words words = { .args = args };
 
 	if (!durations->count) {

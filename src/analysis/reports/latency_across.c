@@ -17,7 +17,7 @@ static void note_spans(const struct sonde_analysis_args *args,
 		       struct sonde_report *report)
 {
 	const struct sonde_histogram *durations = &across->durations;
-	const struct sonde_worst_span *worst = &across->worst.spans[0];
+	const struct sonde_longest_span *worst = &across->worst.spans[0];
 	struct sonde_words words = { .args = args };
 
 	sonde_report_note(
@@ -158,7 +158,7 @@ static void report_ways(const struct sonde_analysis_args *args,
 }
 
 static void report_longest_row(const struct sonde_analysis_args *args,
-			       const struct sonde_worst_span *span,
+			       const struct sonde_longest_span *span,
 			       struct sonde_table *table)
 {
 	int64_t ns = sonde_elapsed_ns(span->begin_ns, span->end_ns);
@@ -182,7 +182,7 @@ static void report_longest_row(const struct sonde_analysis_args *args,
 }
 
 static void report_longest(const struct sonde_analysis_args *args,
-			   const struct sonde_worst *worst,
+			   const struct sonde_longest *worst,
 			   struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
@@ -201,7 +201,7 @@ static void report_longest(const struct sonde_analysis_args *args,
 
 	for (size_t i = 0; i < worst->nr; i++)
 		report_longest_row(args, &worst->spans[i], table);
-	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_WORST_MAX));
+	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_LONGEST_MAX));
 }
 
 static void across_fill(const struct sonde_analysis_args *args,

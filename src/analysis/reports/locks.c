@@ -100,7 +100,7 @@ static void say_most_contended(struct sonde_words *words,
 }
 
 static void say_worst_wait(struct sonde_words *words,
-			   const struct sonde_worst_span *span,
+			   const struct sonde_longest_span *span,
 			   struct sonde_report *report)
 {
 	const struct sonde_analysis_site lock =
@@ -485,7 +485,7 @@ static int add_conds(const struct sonde_analysis_args *args,
 }
 
 static void add_long_wait(const struct sonde_analysis_args *args,
-			  const struct sonde_worst_span *span,
+			  const struct sonde_longest_span *span,
 			  struct sonde_table *table)
 {
 	sonde_contention_put_wait(table, span);
@@ -494,7 +494,7 @@ static void add_long_wait(const struct sonde_analysis_args *args,
 }
 
 static void add_worst(const struct sonde_analysis_args *args,
-		      const struct sonde_worst *worst,
+		      const struct sonde_longest *worst,
 		      struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
@@ -513,7 +513,7 @@ static void add_worst(const struct sonde_analysis_args *args,
 				   columns, nr);
 	for (size_t i = 0; i < worst->nr; i++)
 		add_long_wait(args, &worst->spans[i], table);
-	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_WORST_MAX));
+	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_LONGEST_MAX));
 }
 
 static int add_histogram(const struct sonde_contention *contention,

@@ -34,7 +34,7 @@ static size_t scatter_place(const struct sonde_scatter_config *config,
 }
 
 static void count_boxed(struct sonde_scatter *scatter,
-			const struct sonde_worst_span *span,
+			const struct sonde_longest_span *span,
 			const struct sonde_key *key, int64_t ns)
 {
 	const struct sonde_scatter_config *config = scatter->config;
@@ -44,11 +44,11 @@ static void count_boxed(struct sonde_scatter *scatter,
 	    ns > config->most_ns)
 		return;
 	scatter->nr_boxed++;
-	sonde_worst_add(&scatter->worst, span, key);
+	sonde_longest_add(&scatter->worst, span, key);
 }
 
 int sonde_scatter_add(struct sonde_scatter *scatter,
-		      const struct sonde_worst_span *span,
+		      const struct sonde_longest_span *span,
 		      const struct sonde_key *key)
 {
 	const struct sonde_scatter_config *config = scatter->config;
@@ -84,7 +84,7 @@ void sonde_scatter_merge(struct sonde_scatter *into, struct sonde_scatter *from)
 					   &into->counts[i]))
 			into->counts[i] = UINT32_MAX;
 	into->nr_boxed += from->nr_boxed;
-	sonde_worst_merge(&into->worst, &from->worst);
+	sonde_longest_merge(&into->worst, &from->worst);
 }
 
 int64_t sonde_scatter_lower(uint32_t row)

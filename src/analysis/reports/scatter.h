@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "analysis/reports/worst.h"
+#include "analysis/reports/longest.h"
 #include "base/bins.h"
 
 #define SONDE_SCATTER_BINS    4 /* of base/bins.h that are a row */
@@ -35,14 +35,14 @@ struct sonde_scatter {
 	uint32_t *counts;  /* by column, then row; NULL: all are 0. A count that
 			   * is too large is the largest number. */
 	uint64_t nr_boxed; /* in the box */
-	struct sonde_worst worst; /* likewise */
+	struct sonde_longest worst; /* likewise */
 };
 
 void sonde_scatter_fini(struct sonde_scatter *scatter);
 
-/* 0 or -ENOMEM, and then nothing has changed. `span` is as of sonde_worst_add(). */
+/* 0 or -ENOMEM, and then nothing has changed. `span` is as of sonde_longest_add(). */
 int sonde_scatter_add(struct sonde_scatter *scatter,
-		      const struct sonde_worst_span *span,
+		      const struct sonde_longest_span *span,
 		      const struct sonde_key *key);
 /* Adds what is in `from`, of the same config; that may be left without counts.
  * Cannot fail. */

@@ -104,11 +104,12 @@ static int put_bins(const struct sonde_histogram *durations,
 }
 
 static void put_worst(const struct sonde_view *view,
-		      const struct sonde_worst *worst, struct sonde_json *json)
+		      const struct sonde_longest *worst,
+		      struct sonde_json *json)
 {
 	sonde_json_open(json, "worst", '[');
 	for (size_t i = 0; i < worst->nr; i++) {
-		const struct sonde_worst_span *span = &worst->spans[i];
+		const struct sonde_longest_span *span = &worst->spans[i];
 		int64_t row;
 
 		(void)sonde_view_index_lock(view->index);

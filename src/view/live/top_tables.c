@@ -328,7 +328,7 @@ static const struct sonde_column wait_columns[] = {
 };
 
 static void top_add_wait(struct making *making,
-			 const struct sonde_worst_span *span)
+			 const struct sonde_longest_span *span)
 {
 	if (!is_wanted(making, span->name, SONDE_KEY_INT, (uint64_t)span->tid,
 		       (uint32_t)span->other_tid))
@@ -340,7 +340,7 @@ static void top_add_wait(struct making *making,
 
 static int wait_rows(struct making *making)
 {
-	const struct sonde_worst *worst = &making->top->contention.worst;
+	const struct sonde_longest *worst = &making->top->contention.worst;
 
 	for (size_t i = 0; i < worst->nr; i++)
 		top_add_wait(making, &worst->spans[i]);

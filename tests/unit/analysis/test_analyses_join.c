@@ -185,20 +185,20 @@ static void pairs_across_a_loss_are_no_spans(void **unused)
 
 static void worst_ten_come_longest_first(void **unused)
 {
-	struct sonde_worst worst = { 0 };
+	struct sonde_longest worst = { 0 };
 	const struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, 1, 0);
 
 	(void)unused;
 	for (int64_t i = 0; i < 100; i++) {
-		struct sonde_worst_span span = {
+		struct sonde_longest_span span = {
 			.begin_ns = i,
 			.end_ns = i + i * 37 % 100,
 		};
 
-		sonde_worst_add(&worst, &span, &key);
+		sonde_longest_add(&worst, &span, &key);
 	}
-	assert_int_equal(worst.nr, SONDE_WORST_MAX);
-	for (int64_t i = 0; i < SONDE_WORST_MAX; i++)
+	assert_int_equal(worst.nr, SONDE_LONGEST_MAX);
+	for (int64_t i = 0; i < SONDE_LONGEST_MAX; i++)
 		assert_int_equal(sonde_elapsed_ns(worst.spans[i].begin_ns,
 						  worst.spans[i].end_ns),
 				 99 - i);

@@ -25,13 +25,13 @@ static const struct sonde_scatter_config config = {
 
 static uint64_t state = SEED;
 
-static struct sonde_worst_span next_span(void)
+static struct sonde_longest_span next_span(void)
 {
 	int64_t begin = (int64_t)(next_random(&state) % 12000) - 2000;
 	int64_t ns =
 		(int64_t)(next_random(&state) >> (next_random(&state) % 64));
 
-	return (struct sonde_worst_span){
+	return (struct sonde_longest_span){
 		.begin_ns = begin,
 		.end_ns = ns > INT64_MAX / 2 || ns < 0 ? INT64_MAX : begin + ns,
 		.tid = -1,
@@ -39,22 +39,22 @@ static struct sonde_worst_span next_span(void)
 }
 
 static void add(struct sonde_scatter *scatter,
-		const struct sonde_worst_span *span)
+		const struct sonde_longest_span *span)
 {
 	const struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, 1, 0);
 
 	assert_int_equal(sonde_scatter_add(scatter, span, &key), 0);
 }
 
-static bool is_within(const struct sonde_worst_span *span)
+static bool is_within(const struct sonde_longest_span *span)
 {
 	return span->begin_ns >= config.from_ns &&
 	       span->begin_ns < config.to_ns;
 }
 
 /* By comparing with both ends of each column and row. */
-static uint32_t count_of(const struct sonde_worst_span *spans, uint32_t column,
-			 uint32_t row)
+static uint32_t count_of(const struct sonde_longest_span *spans,
+			 uint32_t column, uint32_t row)
 {
 	int64_t all = config.to_ns - config.from_ns;
 	uint32_t nr = 0;
@@ -74,7 +74,7 @@ static uint32_t count_of(const struct sonde_worst_span *spans, uint32_t column,
 	return nr;
 }
 
-static uint64_t boxed_of(const struct sonde_worst_span *spans)
+static uint64_t boxed_of(const struct sonde_longest_span *spans)
 {
 	uint64_t nr = 0;
 
@@ -92,7 +92,7 @@ static uint64_t boxed_of(const struct sonde_worst_span *spans)
 static void
 each_span_is_counted_where_it_begins_and_how_long_it_is(void **unused)
 {
-	static struct sonde_worst_span spans[SPANS];
+	static struct sonde_longest_span spans[SPANS];
 	struct sonde_scatter parts[3];
 
 	(void)unused;
@@ -118,7 +118,7 @@ each_span_is_counted_where_it_begins_and_how_long_it_is(void **unused)
 
 static void the_longest_are_those_of_the_box(void **unused)
 {
-	static struct sonde_worst_span spans[SPANS];
+	static struct sonde_longest_span spans[SPANS];
 	struct sonde_scatter scatter = { .config = &config };
 	int64_t last = INT64_MAX;
 
@@ -128,11 +128,11 @@ static void the_longest_are_those_of_the_box(void **unused)
 		spans[i] = next_span();
 		add(&scatter, &spans[i]);
 	}
-	assert_true(boxed_of(spans) > SONDE_WORST_MAX);
+	assert_true(boxed_of(spans) > SONDE_LONGEST_MAX);
 	assert_int_equal(scatter.nr_boxed, boxed_of(spans));
-	assert_int_equal(scatter.worst.nr, SONDE_WORST_MAX);
+	assert_int_equal(scatter.worst.nr, SONDE_LONGEST_MAX);
 	for (size_t i = 0; i < scatter.worst.nr; i++) {
-		const struct sonde_worst_span *span = &scatter.worst.spans[i];
+		const struct sonde_longest_span *span = &scatter.worst.spans[i];
 		int64_t ns = sonde_elapsed_ns(span->begin_ns, span->end_ns);
 
 		assert_true(span->begin_ns >= config.box_from_ns &&
@@ -146,7 +146,7 @@ static void the_longest_are_those_of_the_box(void **unused)
 
 static void a_count_that_is_too_large_stays_the_largest(void **unused)
 {
-	struct sonde_worst_span span = { .begin_ns = 0, .end_ns = 1 };
+	struct sonde_longest_span span = { .begin_ns = 0, .end_ns = 1 };
 	struct sonde_scatter a = { .config = &config };
 	struct sonde_scatter b = { .config = &config };
 	size_t at = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worst.c - the ten longest spans, in order (worst.h).
+ * longest.c - the ten longest spans, in order (longest.h).
  *
  * The list is always sorted, longest first. A span that is shorter than the
  * last one costs one comparison.
  */
-#include "analysis/reports/worst.h"
+#include "analysis/reports/longest.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_worse(const struct sonde_worst_span *a,
-		     const struct sonde_worst_span *b)
+static bool is_worse(const struct sonde_longest_span *a,
+		     const struct sonde_longest_span *b)
 {
 	int64_t a_ns = sonde_elapsed_ns(a->begin_ns, a->end_ns);
 	int64_t b_ns = sonde_elapsed_ns(b->begin_ns, b->end_ns);
@@ -25,12 +25,12 @@ static bool is_worse(const struct sonde_worst_span *a,
 	return strcmp(a->name, b->name) < 0;
 }
 
-static void worst_insert(struct sonde_worst *worst,
-			 const struct sonde_worst_span *span)
+static void worst_insert(struct sonde_longest *worst,
+			 const struct sonde_longest_span *span)
 {
 	size_t at = worst->nr;
 
-	if (at == SONDE_WORST_MAX) {
+	if (at == SONDE_LONGEST_MAX) {
 		if (!is_worse(span, &worst->spans[at - 1]))
 			return;
 		at--;
@@ -42,16 +42,16 @@ static void worst_insert(struct sonde_worst *worst,
 	worst->spans[at] = *span;
 }
 
-void sonde_worst_add(struct sonde_worst *worst,
-		     const struct sonde_worst_span *span,
-		     const struct sonde_key *key)
+void sonde_longest_add(struct sonde_longest *worst,
+		       const struct sonde_longest_span *span,
+		       const struct sonde_key *key)
 {
-	struct sonde_worst_span named = *span;
-	const struct sonde_worst_span *last =
-		&worst->spans[SONDE_WORST_MAX - 1];
+	struct sonde_longest_span named = *span;
+	const struct sonde_longest_span *last =
+		&worst->spans[SONDE_LONGEST_MAX - 1];
 
 	/* Nearly all: no time for names. */
-	if (worst->nr == SONDE_WORST_MAX &&
+	if (worst->nr == SONDE_LONGEST_MAX &&
 	    sonde_elapsed_ns(span->begin_ns, span->end_ns) <
 		    sonde_elapsed_ns(last->begin_ns, last->end_ns))
 		return;
@@ -59,7 +59,8 @@ void sonde_worst_add(struct sonde_worst *worst,
 	worst_insert(worst, &named);
 }
 
-void sonde_worst_merge(struct sonde_worst *into, const struct sonde_worst *from)
+void sonde_longest_merge(struct sonde_longest *into,
+			 const struct sonde_longest *from)
 {
 	for (size_t i = 0; i < from->nr; i++)
 		worst_insert(into, &from->spans[i]);
