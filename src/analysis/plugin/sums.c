@@ -15,9 +15,9 @@
 
 #include "analysis/plugin/reports.h"
 #include "analysis/plugin/run.h"
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/ranking.h"
-#include "analysis/reports/words.h"
 #include "base/grow.h"
 #include "base/port.h"
 #include "base/search.h"
@@ -268,7 +268,7 @@ static void add_counters_table(const struct sonde_analysis_args *args,
 static int say_sums(const struct sonde_analysis_args *args, struct sums *sums,
 		    struct sonde_report *report)
 {
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 
 	size_t nr_rows = sums->rows.nr - sums->nr_counters;
 
@@ -276,8 +276,8 @@ static int say_sums(const struct sonde_analysis_args *args, struct sums *sums,
 		sonde_report_note(
 			report,
 			"What %s was; MEAN is by time, of what is known.",
-			sonde_words_count(&words, sums->nr_counters,
-					  "counter"));
+			sonde_cell_text_count(&words, sums->nr_counters,
+					      "counter"));
 	add_counters_table(args, sums, report);
 	if (!sums->pairs.nr_entries) {
 		if (!sums->nr_counters)
@@ -285,17 +285,17 @@ static int say_sums(const struct sonde_analysis_args *args, struct sums *sums,
 		return 0;
 	}
 	sonde_report_note(report, "How long each state of %s took.",
-			  sonde_words_count(&words, nr_rows, "row"));
+			  sonde_cell_text_count(&words, nr_rows, "row"));
 	if (sums->nr_cut)
 		sonde_report_note(
 			report,
 			"%s (CUT) went on when events were lost or the trace "
 			"ended: a part of TOTAL alone.",
-			sonde_words_count(&words, sums->nr_cut, "state"));
+			sonde_cell_text_count(&words, sums->nr_cut, "state"));
 	if (sums->left_out)
 		sonde_report_note(
 			report, "%s left out: there are too many rows.",
-			sonde_words_count(&words, sums->left_out, "state"));
+			sonde_cell_text_count(&words, sums->left_out, "state"));
 	return add_sums_table(args, sums, report);
 }
 

@@ -11,8 +11,8 @@
 #include "analysis/reports/blame_spans.h"
 #include "analysis/reports/blame_stacks.h"
 #include "analysis/reports/blame_tree.h"
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 #include "base/text.h"
 
@@ -25,13 +25,13 @@
 struct answer {
 	const struct sonde_blame_spans *spans;
 	const struct sonde_blame_tree *tree;
-	struct sonde_words words;
+	struct sonde_cell_text words;
 	struct sonde_text text;
 };
 
 static const char *duration(struct answer *answer, int64_t ns)
 {
-	return sonde_words_int(&answer->words, SONDE_CELL_DURATION, ns);
+	return sonde_cell_text_int(&answer->words, SONDE_CELL_DURATION, ns);
 }
 
 /* "held by ..." or "until ... woke it", of what a blocked state waited for. So
@@ -224,8 +224,8 @@ static void add_answer(const struct sonde_blame_spans *spans,
 					  sizeof(thread)),
 		       duration(&answer,
 				sonde_elapsed_ns(span->begin_ns, span->end_ns)),
-		       sonde_words_int(&answer.words, SONDE_CELL_TIME,
-				       span->begin_ns));
+		       sonde_cell_text_int(&answer.words, SONDE_CELL_TIME,
+					   span->begin_ns));
 	say_chain(&answer);
 	sonde_report_note(report, "%s.", text);
 }

@@ -13,10 +13,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/durations.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/key_senders.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 #include "reader/reader.h"
 
@@ -232,7 +232,7 @@ static void note_unfollowed(const struct sonde_blame_spans *spans,
 			    struct sonde_report *report)
 {
 	const struct sonde_transfers *transfers = &spans->transfers;
-	struct sonde_words words = { .args = spans->args };
+	struct sonde_cell_text words = { .args = spans->args };
 
 	if (transfers->by_udp || transfers->by_others)
 		sonde_report_note(
@@ -240,9 +240,10 @@ static void note_unfollowed(const struct sonde_blame_spans *spans,
 			"Bytes were received %s by UDP and %s by Unix sockets "
 			"and the like: nothing in the traces says who sent "
 			"them, so no wait for those is followed.",
-			sonde_words_count(&words, transfers->by_udp, "time"),
-			sonde_words_count(&words, transfers->by_others,
-					  "time"));
+			sonde_cell_text_count(&words, transfers->by_udp,
+					      "time"),
+			sonde_cell_text_count(&words, transfers->by_others,
+					      "time"));
 }
 
 /* What any machine's trace lacks, and what is told of none. */
@@ -282,7 +283,7 @@ static void notes_of_machines(const struct sonde_blame_spans *spans,
 void sonde_blame_spans_notes(const struct sonde_blame_spans *spans,
 			     struct sonde_report *report)
 {
-	struct sonde_words words = { .args = spans->args };
+	struct sonde_cell_text words = { .args = spans->args };
 	const struct sonde_join *join = &spans->join;
 	const struct sonde_durations_config config = {
 		.key = spans->args->key,
@@ -293,8 +294,8 @@ void sonde_blame_spans_notes(const struct sonde_blame_spans *spans,
 		sonde_durations_none(spans->args, join, report);
 	else if (!spans->chosen)
 		sonde_report_note(report, "There are only %s.",
-				  sonde_words_count(&words, join->worst.nr,
-						    "span"));
+				  sonde_cell_text_count(&words, join->worst.nr,
+							"span"));
 	else
 		notes_of_machines(spans, report);
 }

@@ -7,10 +7,10 @@
 #include <stdio.h>
 
 #include "analysis/reports/blame_spans.h"
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/critical_path.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 #define PATH_ROWS 60
@@ -205,7 +205,7 @@ static void say(const struct view *view, struct sonde_report *report)
 {
 	const struct sonde_longest_span *span = view->spans->chosen;
 	const struct sonde_causes *causes = &view->spans->causes;
-	struct sonde_words words = { .args = view->spans->args };
+	struct sonde_cell_text words = { .args = view->spans->args };
 	const struct sum *most = find_most(view);
 	const struct sonde_cause *cause;
 	char text[SONDE_CAUSE_TEXT];
@@ -225,10 +225,11 @@ static void say(const struct view *view, struct sonde_report *report)
 			"itself" :
 			sonde_cause_thread(causes, span->other_tid, end,
 					   sizeof(end)),
-		sonde_words_int(&words, SONDE_CELL_DURATION, view->all_ns),
-		sonde_words_int(&words, SONDE_CELL_TIME, span->begin_ns),
-		sonde_words_count(&words, view->path->nr_segments, "segment"),
-		sonde_words_int(&words, SONDE_CELL_DURATION, most->ns),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION, view->all_ns),
+		sonde_cell_text_int(&words, SONDE_CELL_TIME, span->begin_ns),
+		sonde_cell_text_count(&words, view->path->nr_segments,
+				      "segment"),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION, most->ns),
 		sonde_cause_thread(causes, most->like.tid, on, sizeof(on)),
 		sonde_blame_state_text(most->like.kind), cause ? " in " : "",
 		cause ? sonde_cause_text(causes, cause, text, sizeof(text)) :

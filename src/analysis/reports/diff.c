@@ -13,11 +13,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/profile.h"
 #include "analysis/reports/profile_kernel.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 #define ROWS        20
@@ -208,29 +208,30 @@ static int compare_pair_rows(const void *a, const void *b, void *ctx)
 struct say {
 	const struct diff *diff;
 	struct sonde_report *report;
-	struct sonde_words words;
+	struct sonde_cell_text words;
 };
 
 static void say_totals(struct say *say)
 {
 	const struct sonde_profile *a = &say->diff->sides[0];
 	const struct sonde_profile *b = &say->diff->sides[1];
-	struct sonde_words *words = &say->words;
+	struct sonde_cell_text *words = &say->words;
 	char change[32] = "";
 
 	if (a->events)
 		(void)snprintf(change, sizeof(change), " (%+.1f %%)",
 			       ((double)b->events / (double)a->events - 1) *
 				       100);
-	sonde_report_note(
-		say->report, "B has %s instead of %s%s, in %s instead of %s.",
-		sonde_words_count(words, b->events, "event"),
-		sonde_words_int(words, SONDE_CELL_COUNT, (int64_t)a->events),
-		change,
-		sonde_words_int(words, SONDE_CELL_DURATION,
-				sonde_round(b->seconds * 1e9)),
-		sonde_words_int(words, SONDE_CELL_DURATION,
-				sonde_round(a->seconds * 1e9)));
+	sonde_report_note(say->report,
+			  "B has %s instead of %s%s, in %s instead of %s.",
+			  sonde_cell_text_count(words, b->events, "event"),
+			  sonde_cell_text_int(words, SONDE_CELL_COUNT,
+					      (int64_t)a->events),
+			  change,
+			  sonde_cell_text_int(words, SONDE_CELL_DURATION,
+					      sonde_round(b->seconds * 1e9)),
+			  sonde_cell_text_int(words, SONDE_CELL_DURATION,
+					      sonde_round(a->seconds * 1e9)));
 }
 
 /* Says how many durations of each side have no pair in the other, and why. */
@@ -245,16 +246,17 @@ static void say_left_out(struct say *say)
 					  "In %c, %s left out: events were "
 					  "lost between begin and end.",
 					  "AB"[i],
-					  sonde_words_count(&say->words, across,
-							    "duration"));
+					  sonde_cell_text_count(&say->words,
+								across,
+								"duration"));
 		if (keyless)
 			sonde_report_note(
 				say->report,
 				"In %c, %s of what begins and ends left out: "
 				"the trace doesn't say %s.",
 				"AB"[i],
-				sonde_words_count(&say->words, keyless,
-						  "event"),
+				sonde_cell_text_count(&say->words, keyless,
+						      "event"),
 				say -> diff -> args[i]
 				-> key ? "their --key" :
 					 "which thread they are of");
@@ -265,7 +267,7 @@ static void say_events(struct say *say)
 {
 	const struct diff *diff = say->diff;
 	const char *what = diff->args[0]->rates ? "rate" : "number";
-	const char *threshold = sonde_words_double(
+	const char *threshold = sonde_cell_text_double(
 		&say->words, SONDE_CELL_PERCENT, diff->args[0]->threshold);
 
 	if (diff->nr_new + diff->nr_gone + diff->nr_changed == 0)
@@ -277,8 +279,9 @@ static void say_events(struct say *say)
 			say->report,
 			"Of %s, %zu differ in %s by more than %s, %zu are new, "
 			"%zu are gone.",
-			sonde_words_count(&say->words, diff->events.nr_entries,
-					  "event name"),
+			sonde_cell_text_count(&say->words,
+					      diff->events.nr_entries,
+					      "event name"),
 			diff->nr_changed, what, threshold, diff->nr_new,
 			diff->nr_gone);
 }
@@ -296,13 +299,15 @@ static void say_pair(struct sonde_table *table, const void *entry, void *ctx)
 	(void)table;
 	for (size_t i = 0; i < 2; i++)
 		values[i] = sonde_histogram_quantile(row->durations[i], q);
-	sonde_report_note(
-		say->report, "%s: %s, %s instead of %s (%+.1f %%) in the %s.",
-		change > 0 ? "Longer" : "Shorter",
-		sonde_key_text(&row->key, name, sizeof(name)),
-		sonde_words_int(&say->words, SONDE_CELL_DURATION, values[1]),
-		sonde_words_int(&say->words, SONDE_CELL_DURATION, values[0]),
-		change * 100, median ? "median" : "99th percentile");
+	sonde_report_note(say->report,
+			  "%s: %s, %s instead of %s (%+.1f %%) in the %s.",
+			  change > 0 ? "Longer" : "Shorter",
+			  sonde_key_text(&row->key, name, sizeof(name)),
+			  sonde_cell_text_int(&say->words, SONDE_CELL_DURATION,
+					      values[1]),
+			  sonde_cell_text_int(&say->words, SONDE_CELL_DURATION,
+					      values[0]),
+			  change * 100, median ? "median" : "99th percentile");
 }
 
 /* The three that matter most. */
@@ -324,16 +329,16 @@ static int say_pairs(struct say *say)
 		sonde_report_note(
 			say->report,
 			"Of %s of begin and end, %zu are new, %zu are gone.",
-			sonde_words_count(&say->words, diff->pairs.nr_entries,
-					  "pair"),
+			sonde_cell_text_count(&say->words,
+					      diff->pairs.nr_entries, "pair"),
 			diff->nr_pairs_new, diff->nr_pairs_gone);
 	if (!ranking.candidates) {
-		sonde_report_note(say->report,
-				  "Nothing takes longer or shorter by more "
-				  "than %s.",
-				  sonde_words_double(&say->words,
-						     SONDE_CELL_PERCENT,
-						     diff->args[0]->threshold));
+		sonde_report_note(
+			say->report,
+			"Nothing takes longer or shorter by more "
+			"than %s.",
+			sonde_cell_text_double(&say->words, SONDE_CELL_PERCENT,
+					       diff->args[0]->threshold));
 		return 0;
 	}
 	return sonde_ranking_add(&ranking, NULL);

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/lost.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 #include "reader/key.h"
 #include "reader/reader.h"
@@ -190,7 +190,7 @@ static void report_keyless(const struct sonde_analysis_args *args,
 			   const struct sonde_durations_config *config,
 			   uint64_t keyless, struct sonde_report *report)
 {
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 
 	if (!keyless)
 		return;
@@ -199,7 +199,8 @@ static void report_keyless(const struct sonde_analysis_args *args,
 				  "%s of --begin and --end left out: the trace "
 				  "doesn't say which thread they are of; --key "
 				  "EXPR may join them by something else.",
-				  sonde_words_count(&words, keyless, "event"));
+				  sonde_cell_text_count(&words, keyless,
+							"event"));
 	sonde_report_value(report, "keyless", "Events without the key",
 			   SONDE_CELL_COUNT, (int64_t)keyless, 0, NULL);
 }
@@ -209,7 +210,7 @@ void sonde_durations_left_out(const struct sonde_analysis_args *args,
 			      const struct sonde_join *join,
 			      struct sonde_report *report)
 {
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 
 	report_keyless(args, config, join->keyless, report);
 	if (!join->across)
@@ -217,7 +218,7 @@ void sonde_durations_left_out(const struct sonde_analysis_args *args,
 	sonde_report_note(report,
 			  "%s left out: events were lost between the begin and "
 			  "the end, so these may not be of each other.",
-			  sonde_words_count(&words, join->across, "span"));
+			  sonde_cell_text_count(&words, join->across, "span"));
 	sonde_report_value(report, "across", "Spans across lost events",
 			   SONDE_CELL_COUNT, (int64_t)join->across, 0, NULL);
 }
@@ -226,12 +227,12 @@ void sonde_durations_none(const struct sonde_analysis_args *args,
 			  const struct sonde_join *join,
 			  struct sonde_report *report)
 {
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 
 	sonde_report_note(report, "No begin meets an end%s: %s, %s.",
 			  join->across ? " without a loss between" : "",
-			  sonde_words_count(&words, join->unended, "begin"),
-			  sonde_words_count(&words, join->unbegun, "end"));
+			  sonde_cell_text_count(&words, join->unended, "begin"),
+			  sonde_cell_text_count(&words, join->unbegun, "end"));
 }
 
 static void report_worst(const struct sonde_analysis_args *args,

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/durations.h"
 #include "analysis/reports/explain.h"
 #include "analysis/reports/kernel.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 #include "base/text.h"
 
@@ -83,7 +83,7 @@ static void explaining_add_span_row(struct explaining *explaining,
 {
 	char text[2 * SONDE_EXPLAIN_TEXT + 64] = "";
 	struct sonde_text more = { .to = text, .size = sizeof(text) };
-	struct sonde_words words = { .args = explaining->args };
+	struct sonde_cell_text words = { .args = explaining->args };
 
 	sonde_table_row(table);
 	sonde_table_int(table, 0, explaining_span_ns(told->span));
@@ -96,8 +96,8 @@ static void explaining_add_span_row(struct explaining *explaining,
 	sonde_table_text(table, 4, told->shares[0].text);
 	for (size_t i = 1; i < told->nr; i++)
 		sonde_text_add(&more, "%s%s %s", i > 1 ? "; " : "",
-			       sonde_words_int(&words, SONDE_CELL_DURATION,
-					       told->shares[i].ns),
+			       sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+						   told->shares[i].ns),
 			       told->shares[i].text);
 	if (*text)
 		sonde_table_text(table, 5, text);
@@ -201,27 +201,27 @@ static int explaining_add_reasons(struct explaining *explaining,
 static void explaining_say_all(const struct explaining *explaining,
 			       struct sonde_report *report)
 {
-	struct sonde_words words = { .args = explaining->args };
+	struct sonde_cell_text words = { .args = explaining->args };
 
 	sonde_report_note(
 		report,
 		"Of %s, something other than the thread explains %s; in %s it had "
 		"the CPU itself, with no event of the kernel to account for it; "
 		"of %s the trace doesn't tell.",
-		sonde_words_count(&words, explaining->nr, "span"),
-		sonde_words_int(&words, SONDE_CELL_COUNT,
-				(int64_t)explaining->nr_named),
-		sonde_words_int(&words, SONDE_CELL_COUNT,
-				(int64_t)explaining->nr_itself),
-		sonde_words_int(&words, SONDE_CELL_COUNT,
-				(int64_t)explaining->nr_untold));
+		sonde_cell_text_count(&words, explaining->nr, "span"),
+		sonde_cell_text_int(&words, SONDE_CELL_COUNT,
+				    (int64_t)explaining->nr_named),
+		sonde_cell_text_int(&words, SONDE_CELL_COUNT,
+				    (int64_t)explaining->nr_itself),
+		sonde_cell_text_int(&words, SONDE_CELL_COUNT,
+				    (int64_t)explaining->nr_untold));
 	if (explaining->join->not_kept)
 		sonde_report_note(report,
 				  "%s were too many to be looked at; a greater "
 				  "--threshold leaves less.",
-				  sonde_words_count(&words,
-						    explaining->join->not_kept,
-						    "span"));
+				  sonde_cell_text_count(
+					  &words, explaining->join->not_kept,
+					  "span"));
 }
 
 static void explaining_add_values(const struct explaining *explaining,

@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/functions.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 #define ROWS       20
@@ -200,7 +200,7 @@ static int functions_add_table(struct listing *listing,
 
 /* ---- words ---- */
 
-static void say_slowest(struct sonde_words *words,
+static void say_slowest(struct sonde_cell_text *words,
 			const struct listing *listing,
 			struct sonde_report *report)
 {
@@ -216,13 +216,13 @@ static void say_slowest(struct sonde_words *words,
 		report, "%s takes most time of its own: %s of %s, in %s.",
 		group_text(worst) ?
 			group_text(worst) :
-			sonde_words_int(words, SONDE_CELL_HEX,
-					(int64_t)worst->sum.at.caller),
-		sonde_words_int(words, SONDE_CELL_DURATION,
-				(int64_t)worst->sum.self_ns),
-		sonde_words_int(words, SONDE_CELL_DURATION,
-				(int64_t)listing->self_ns),
-		sonde_words_count(words, worst->sum.calls, "call"));
+			sonde_cell_text_int(words, SONDE_CELL_HEX,
+					    (int64_t)worst->sum.at.caller),
+		sonde_cell_text_int(words, SONDE_CELL_DURATION,
+				    (int64_t)worst->sum.self_ns),
+		sonde_cell_text_int(words, SONDE_CELL_DURATION,
+				    (int64_t)listing->self_ns),
+		sonde_cell_text_count(words, worst->sum.calls, "call"));
 }
 
 /* What has no duration; its time is its callers'. */
@@ -266,7 +266,7 @@ static int show_functions(struct listing *listing,
 			  const struct sonde_profile_calls *functions,
 			  struct sonde_report *report)
 {
-	struct sonde_words words = { .args = listing->args };
+	struct sonde_cell_text words = { .args = listing->args };
 	int err = 0;
 
 	for (size_t i = 0; !err && i < functions->nr_rows; i++)

@@ -13,8 +13,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/ranking.h"
-#include "analysis/reports/words.h"
 #include "base/number.h"
 #include "base/port.h"
 
@@ -305,7 +305,7 @@ static void model_say(const struct sonde_model_result *result,
 		      const struct sonde_tally *tally, const char *what)
 {
 	const struct sonde_longest *worst = &result->sums->worst;
-	struct sonde_words words = { .args = result->args };
+	struct sonde_cell_text words = { .args = result->args };
 	const struct sonde_histogram *took;
 
 	if (!tally || !tally->durations.count || !worst->nr)
@@ -315,14 +315,14 @@ static void model_say(const struct sonde_model_result *result,
 		report,
 		"%s: half took at most %s, 99 of 100 at most %s; the longest "
 		"took %s, from %s on.",
-		sonde_words_count(&words, took->count, what),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_histogram_quantile(took, 0.5)),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_histogram_quantile(took, 0.99)),
-		sonde_words_int(&words, SONDE_CELL_DURATION, took->max),
-		sonde_words_int(&words, SONDE_CELL_TIME,
-				worst->spans[0].begin_ns));
+		sonde_cell_text_count(&words, took->count, what),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    sonde_histogram_quantile(took, 0.5)),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    sonde_histogram_quantile(took, 0.99)),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION, took->max),
+		sonde_cell_text_int(&words, SONDE_CELL_TIME,
+				    worst->spans[0].begin_ns));
 }
 
 static int model_show(const struct sonde_model_report *shown,

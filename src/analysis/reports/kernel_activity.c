@@ -6,9 +6,9 @@
  */
 #include <inttypes.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 enum {
@@ -124,7 +124,7 @@ static const struct sonde_model_table threads =
 static void say(const struct sonde_model_result *result,
 		struct sonde_report *report, const struct sonde_tally *most)
 {
-	struct sonde_words words = { .args = result->args };
+	struct sonde_cell_text words = { .args = result->args };
 	const struct sonde_tally *tally = NULL;
 	uint64_t ns = 0;
 	uint64_t nr = 0;
@@ -136,18 +136,19 @@ static void say(const struct sonde_model_result *result,
 		nr += one != 0;
 		ns += one ? one - 1 : 0;
 	}
-	sonde_report_note(
-		report,
-		"In %s, %s ran for %s; thread %" PRId64
-		" (%s) ran longest: %s.",
-		sonde_words_int(&words, SONDE_CELL_DURATION, result->span_ns),
-		sonde_words_count(&words, nr, "thread"),
-		sonde_words_int(&words, SONDE_CELL_DURATION, (int64_t)ns),
-		(int64_t)most->key.number,
-		sonde_model_thread_name(result->kernel,
-					(int32_t)most->key.number),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				(int64_t)most->numbers[RUN_NS]));
+	sonde_report_note(report,
+			  "In %s, %s ran for %s; thread %" PRId64
+			  " (%s) ran longest: %s.",
+			  sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+					      result->span_ns),
+			  sonde_cell_text_count(&words, nr, "thread"),
+			  sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+					      (int64_t)ns),
+			  (int64_t)most->key.number,
+			  sonde_model_thread_name(result->kernel,
+						  (int32_t)most->key.number),
+			  sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+					      (int64_t)most->numbers[RUN_NS]));
 }
 
 static int show(const struct sonde_model_result *result,

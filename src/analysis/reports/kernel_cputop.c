@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 enum {
@@ -168,7 +168,7 @@ static void say(const struct sonde_model_result *result,
 	const struct sonde_tally *most =
 		sonde_model_most(result, BY_THREAD, cpu_ns);
 	const struct sonde_hash *by_cpu = &result->sums->groups[BY_CPU];
-	struct sonde_words words = { .args = result->args };
+	struct sonde_cell_text words = { .args = result->args };
 	const struct sonde_tally *cpu = NULL;
 	uint64_t busy_ns = 0;
 	char who[80] = "threads that the trace doesn't name";
@@ -187,13 +187,15 @@ static void say(const struct sonde_model_result *result,
 					      (int32_t)cpu->key.number);
 	sonde_report_note(
 		report, "In %s, %s had work%s for %s; most was for %s: %s.",
-		sonde_words_int(&words, SONDE_CELL_DURATION, result->span_ns),
-		sonde_words_count(&words, by_cpu->nr_entries, "CPU"),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    result->span_ns),
+		sonde_cell_text_count(&words, by_cpu->nr_entries, "CPU"),
 		is_of_program(result) ? " of the program" : "",
-		sonde_words_int(&words, SONDE_CELL_DURATION, (int64_t)busy_ns),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    (int64_t)busy_ns),
 		who,
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				(int64_t)most->numbers[CPU_NS]));
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    (int64_t)most->numbers[CPU_NS]));
 }
 
 static const struct sonde_model_report model = {

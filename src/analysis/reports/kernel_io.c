@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 enum {
@@ -212,19 +212,19 @@ static const struct sonde_model_table calls[] = {
 static void say_calls(const struct sonde_model_result *result,
 		      struct sonde_report *report)
 {
-	struct sonde_words words = { .args = result->args };
+	struct sonde_cell_text words = { .args = result->args };
 	uint64_t sums[SONDE_TALLY_NUMBERS];
 
 	sonde_model_sum(result, BY_THREAD, sums);
 	if (!sums[READS] && !sums[WRITES])
 		return;
 	sonde_report_note(report, "%s read %s, %s wrote %s.",
-			  sonde_words_count(&words, sums[READS], "call"),
-			  sonde_words_int(&words, SONDE_CELL_BYTES,
-					  (int64_t)sums[READ_BYTES]),
-			  sonde_words_count(&words, sums[WRITES], "call"),
-			  sonde_words_int(&words, SONDE_CELL_BYTES,
-					  (int64_t)sums[WRITE_BYTES]));
+			  sonde_cell_text_count(&words, sums[READS], "call"),
+			  sonde_cell_text_int(&words, SONDE_CELL_BYTES,
+					      (int64_t)sums[READ_BYTES]),
+			  sonde_cell_text_count(&words, sums[WRITES], "call"),
+			  sonde_cell_text_int(&words, SONDE_CELL_BYTES,
+					      (int64_t)sums[WRITE_BYTES]));
 }
 
 static int show(const struct sonde_model_result *result,

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 enum {
@@ -182,7 +182,7 @@ static void say(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	const struct sonde_longest_span *worst = &result->sums->worst.spans[0];
-	struct sonde_words words = { .args = result->args };
+	struct sonde_cell_text words = { .args = result->args };
 	char name[SONDE_LONGEST_NAME];
 	uint64_t counts[] = { 0, 0 };
 	int64_t times_ns[] = { 0, 0 };
@@ -201,15 +201,17 @@ static void say(const struct sonde_model_result *result,
 	sonde_report_note(
 		report,
 		"%s took %s, %s took %s; the longest, %s, took %s, from %s on.",
-		sonde_words_count(&words, counts[HARD], "hard interrupt"),
-		sonde_words_int(&words, SONDE_CELL_DURATION, times_ns[HARD]),
-		sonde_words_count(&words, counts[SOFT], "soft interrupt"),
-		sonde_words_int(&words, SONDE_CELL_DURATION, times_ns[SOFT]),
+		sonde_cell_text_count(&words, counts[HARD], "hard interrupt"),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    times_ns[HARD]),
+		sonde_cell_text_count(&words, counts[SOFT], "soft interrupt"),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    times_ns[SOFT]),
 		name,
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_elapsed_ns(worst->begin_ns,
-						 worst->end_ns)),
-		sonde_words_int(&words, SONDE_CELL_TIME, worst->begin_ns));
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    sonde_elapsed_ns(worst->begin_ns,
+						     worst->end_ns)),
+		sonde_cell_text_int(&words, SONDE_CELL_TIME, worst->begin_ns));
 }
 
 static int show(const struct sonde_model_result *result,

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 #define SITE_TEXT 600u
@@ -164,7 +164,7 @@ static void say(const struct sonde_model_result *result,
 {
 	const struct sonde_tally *most =
 		sonde_model_most(result, BY_THREAD, pages_taken);
-	struct sonde_words words = { .args = result->args };
+	struct sonde_cell_text words = { .args = result->args };
 	uint64_t sums[SONDE_TALLY_NUMBERS];
 
 	sonde_model_sum(result, BY_THREAD, sums);
@@ -173,24 +173,26 @@ static void say(const struct sonde_model_result *result,
 			report,
 			"%s taken, %s given back; thread %" PRId64
 			" (%s) took most: %s.",
-			sonde_words_count(&words, sums[PAGES_TAKEN], "page"),
-			sonde_words_int(&words, SONDE_CELL_COUNT,
-					(int64_t)sums[PAGES_FREED]),
+			sonde_cell_text_count(&words, sums[PAGES_TAKEN],
+					      "page"),
+			sonde_cell_text_int(&words, SONDE_CELL_COUNT,
+					    (int64_t)sums[PAGES_FREED]),
 			(int64_t)most->key.number,
 			sonde_model_thread_name(result->kernel,
 						(int32_t)most->key.number),
-			sonde_words_int(&words, SONDE_CELL_COUNT,
-					(int64_t)most->numbers[PAGES_TAKEN]));
+			sonde_cell_text_int(
+				&words, SONDE_CELL_COUNT,
+				(int64_t)most->numbers[PAGES_TAKEN]));
 	if (sums[TAKEN])
 		sonde_report_note(
 			report,
 			"The kernel took %s of %s in all for itself, and freed "
 			"%s.",
-			sonde_words_count(&words, sums[TAKEN], "object"),
-			sonde_words_int(&words, SONDE_CELL_BYTES,
-					(int64_t)sums[TAKEN_BYTES]),
-			sonde_words_int(&words, SONDE_CELL_COUNT,
-					(int64_t)sums[FREED]));
+			sonde_cell_text_count(&words, sums[TAKEN], "object"),
+			sonde_cell_text_int(&words, SONDE_CELL_BYTES,
+					    (int64_t)sums[TAKEN_BYTES]),
+			sonde_cell_text_int(&words, SONDE_CELL_COUNT,
+					    (int64_t)sums[FREED]));
 }
 
 static const struct sonde_model_report model = {

@@ -7,17 +7,17 @@
 #include <errno.h>
 
 #include "analysis/reports/across.h"
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/durations.h"
 #include "analysis/reports/explain.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 
 static void say(const struct sonde_analysis_args *args,
 		const struct sonde_join *join, struct sonde_report *report)
 {
 	const struct sonde_histogram *durations = &join->durations;
 	const struct sonde_longest_span *worst = &join->worst.spans[0];
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 
 	if (!durations->count) {
 		sonde_durations_none(args, join, report);
@@ -27,13 +27,14 @@ static void say(const struct sonde_analysis_args *args,
 		report,
 		"%s: the longest took %s, from %s on; half took at most %s, 99 "
 		"of 100 at most %s.",
-		sonde_words_count(&words, durations->count, "span"),
-		sonde_words_int(&words, SONDE_CELL_DURATION, durations->max),
-		sonde_words_int(&words, SONDE_CELL_TIME, worst->begin_ns),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_histogram_quantile(durations, 0.5)),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_histogram_quantile(durations, 0.99)));
+		sonde_cell_text_count(&words, durations->count, "span"),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    durations->max),
+		sonde_cell_text_int(&words, SONDE_CELL_TIME, worst->begin_ns),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    sonde_histogram_quantile(durations, 0.5)),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    sonde_histogram_quantile(durations, 0.99)));
 }
 
 static void head(const struct sonde_analysis_args *args,

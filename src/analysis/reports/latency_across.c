@@ -8,7 +8,7 @@
  */
 #include "analysis/model/attribution.h"
 #include "analysis/reports/across.h"
-#include "analysis/reports/words.h"
+#include "analysis/reports/cell_text.h"
 #include "base/port.h"
 #include "reader/reader.h"
 
@@ -18,25 +18,27 @@ static void note_spans(const struct sonde_analysis_args *args,
 {
 	const struct sonde_histogram *durations = &across->durations;
 	const struct sonde_longest_span *worst = &across->worst.spans[0];
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 
 	sonde_report_note(
 		report,
 		"%s, %s of them from one machine to another: the longest took "
 		"%s, from %s on, within %s; half took at most %s, 99 of 100 at "
 		"most %s, each of them within %s.",
-		sonde_words_count(&words, durations->count, "span"),
-		sonde_words_int(&words, SONDE_CELL_COUNT,
-				(int64_t)across->elsewhere),
-		sonde_words_int(&words, SONDE_CELL_DURATION, durations->max),
-		sonde_words_int(&words, SONDE_CELL_TIME, worst->begin_ns),
-		sonde_words_int(&words, SONDE_CELL_DURATION, worst->other_ns),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_histogram_quantile(durations, 0.5)),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_histogram_quantile(durations, 0.99)),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				across->widest_ns));
+		sonde_cell_text_count(&words, durations->count, "span"),
+		sonde_cell_text_int(&words, SONDE_CELL_COUNT,
+				    (int64_t)across->elsewhere),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    durations->max),
+		sonde_cell_text_int(&words, SONDE_CELL_TIME, worst->begin_ns),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    worst->other_ns),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    sonde_histogram_quantile(durations, 0.5)),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    sonde_histogram_quantile(durations, 0.99)),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    across->widest_ns));
 }
 
 /* Notes what isn't known of latencies across machines, and why. */
@@ -44,36 +46,37 @@ static void note_doubts(const struct sonde_analysis_args *args,
 			const struct sonde_across *across,
 			struct sonde_report *report)
 {
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 
 	if (across->unknown)
 		sonde_report_note(
 			report,
 			"How long %s took is unknown: the two machines' clocks "
 			"are known no better; it was at most %s.",
-			sonde_words_count(&words, across->unknown, "span"),
-			sonde_words_int(&words, SONDE_CELL_DURATION,
-					across->unknown_ns));
+			sonde_cell_text_count(&words, across->unknown, "span"),
+			sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+					    across->unknown_ns));
 	if (across->uncompared)
 		sonde_report_note(
 			report,
 			"%s from one machine to another left out: how their "
 			"clocks were to each other then isn't known; sonde "
 			"sync --write finds it out.",
-			sonde_words_count(&words, across->uncompared, "span"));
+			sonde_cell_text_count(&words, across->uncompared,
+					      "span"));
 	if (across->repeated)
-		sonde_report_note(report,
-				  "%s left out: there are several begins or "
-				  "ends of each, and which of them belong "
-				  "together isn't known.",
-				  sonde_words_count(&words, across->repeated,
-						    "key"));
+		sonde_report_note(
+			report,
+			"%s left out: there are several begins or "
+			"ends of each, and which of them belong "
+			"together isn't known.",
+			sonde_cell_text_count(&words, across->repeated, "key"));
 	if (across->reversed)
-		sonde_report_note(report,
-				  "%s left out: the end was before the begin, "
-				  "so these are not of each other.",
-				  sonde_words_count(&words, across->reversed,
-						    "key"));
+		sonde_report_note(
+			report,
+			"%s left out: the end was before the begin, "
+			"so these are not of each other.",
+			sonde_cell_text_count(&words, across->reversed, "key"));
 }
 
 static void report_counts(const struct sonde_across *across,

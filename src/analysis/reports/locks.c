@@ -11,12 +11,12 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/contention.h"
 #include "analysis/reports/locks_stacks.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/stack_tree.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 #define ROWS       10
@@ -37,12 +37,12 @@ static bool has_mappings(const struct sonde_analysis_args *args)
 }
 
 /* "`cache_lock` (0x5600)" or "0x5600". */
-static const char *lock_text(struct sonde_words *words,
+static const char *lock_text(struct sonde_cell_text *words,
 			     const struct sonde_analysis_site *at, char *to,
 			     size_t size)
 {
 	const char *address =
-		sonde_words_int(words, SONDE_CELL_HEX, (int64_t)at->caller);
+		sonde_cell_text_int(words, SONDE_CELL_HEX, (int64_t)at->caller);
 	const char *name = sonde_analysis_site_variable(words->args, at);
 
 	if (name)
@@ -80,7 +80,7 @@ static void add_up(const struct sonde_contention *contention,
 	}
 }
 
-static void say_most_contended(struct sonde_words *words,
+static void say_most_contended(struct sonde_cell_text *words,
 			       const struct totals *totals,
 			       struct sonde_report *report)
 {
@@ -93,13 +93,13 @@ static void say_most_contended(struct sonde_words *words,
 		"while it was obtained %s.",
 		kinds[lock->kind],
 		lock_text(words, &lock->at, text, sizeof(text)),
-		sonde_words_count(words, lock->waited, "call"),
-		sonde_words_int(words, SONDE_CELL_DURATION,
-				sonde_histogram_sum(&lock->waits)),
-		sonde_words_count(words, lock->acquired, "time"));
+		sonde_cell_text_count(words, lock->waited, "call"),
+		sonde_cell_text_int(words, SONDE_CELL_DURATION,
+				    sonde_histogram_sum(&lock->waits)),
+		sonde_cell_text_count(words, lock->acquired, "time"));
 }
 
-static void say_worst_wait(struct sonde_words *words,
+static void say_worst_wait(struct sonde_cell_text *words,
 			   const struct sonde_longest_span *span,
 			   struct sonde_report *report)
 {
@@ -115,15 +115,16 @@ static void say_worst_wait(struct sonde_words *words,
 		report,
 		"The worst wait took %s: thread %d for %s, from %s on, when "
 		"%s held it.",
-		sonde_words_int(words, SONDE_CELL_DURATION,
-				sonde_elapsed_ns(span->begin_ns, span->end_ns)),
+		sonde_cell_text_int(words, SONDE_CELL_DURATION,
+				    sonde_elapsed_ns(span->begin_ns,
+						     span->end_ns)),
 		(int)span->tid, lock_text(words, &lock, text, sizeof(text)),
-		sonde_words_int(words, SONDE_CELL_TIME, span->begin_ns),
+		sonde_cell_text_int(words, SONDE_CELL_TIME, span->begin_ns),
 		holder);
 }
 
 /* Whoever still waits for a lock when the trace ends. */
-static void say_waiting(struct sonde_words *words,
+static void say_waiting(struct sonde_cell_text *words,
 			const struct sonde_contention *contention,
 			struct sonde_report *report)
 {
@@ -146,19 +147,19 @@ static void say_waiting(struct sonde_words *words,
 			report,
 			"%s never got what it waits for; thread %d has waited "
 			"for %s longest, from %s on.",
-			sonde_words_count(words, nr, "thread"),
+			sonde_cell_text_count(words, nr, "thread"),
 			(int)first->wait.tid,
-			sonde_words_int(words, SONDE_CELL_HEX,
-					(int64_t)first->waits_for.number),
-			sonde_words_int(words, SONDE_CELL_TIME,
-					first->wait.begin_ns));
+			sonde_cell_text_int(words, SONDE_CELL_HEX,
+					    (int64_t)first->waits_for.number),
+			sonde_cell_text_int(words, SONDE_CELL_TIME,
+					    first->wait.begin_ns));
 }
 
 static void say(const struct sonde_analysis_args *args,
 		const struct sonde_contention *contention,
 		struct sonde_report *report)
 {
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 	struct totals totals;
 
 	add_up(contention, &totals);
@@ -167,26 +168,27 @@ static void say(const struct sonde_analysis_args *args,
 			report,
 			"No lock is contended: nobody waited, while %s %s "
 			"obtained %s.",
-			sonde_words_count(&words, contention->locks.nr_entries,
-					  "lock"),
+			sonde_cell_text_count(
+				&words, contention->locks.nr_entries, "lock"),
 			contention->locks.nr_entries == 1 ? "was" : "were",
-			sonde_words_count(&words, totals.acquired, "time"));
+			sonde_cell_text_count(&words, totals.acquired, "time"));
 	else
 		say_most_contended(&words, &totals, report);
 	if (contention->unknown_unlocks)
-		sonde_report_note(
-			report, "%s of locks that had not been seen locked.",
-			sonde_words_count(&words, contention->unknown_unlocks,
+		sonde_report_note(report,
+				  "%s of locks that had not been seen locked.",
+				  sonde_cell_text_count(
+					  &words, contention->unknown_unlocks,
 					  "unlocking"));
 	if (contention->lost_holds || contention->lost_waits)
 		sonde_report_note(
 			report,
 			"%s and %s were open when events were lost: how long "
 			"isn't known.",
-			sonde_words_count(&words, contention->lost_holds,
-					  "hold"),
-			sonde_words_count(&words, contention->lost_waits,
-					  "wait"));
+			sonde_cell_text_count(&words, contention->lost_holds,
+					      "hold"),
+			sonde_cell_text_count(&words, contention->lost_waits,
+					      "wait"));
 	if (contention->worst.nr)
 		say_worst_wait(&words, &contention->worst.spans[0], report);
 	say_waiting(&words, contention, report);

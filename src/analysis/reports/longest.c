@@ -25,43 +25,43 @@ static bool is_worse(const struct sonde_longest_span *a,
 	return strcmp(a->name, b->name) < 0;
 }
 
-static void worst_insert(struct sonde_longest *worst,
-			 const struct sonde_longest_span *span)
+static void longest_insert(struct sonde_longest *longest,
+			   const struct sonde_longest_span *span)
 {
-	size_t at = worst->nr;
+	size_t at = longest->nr;
 
 	if (at == SONDE_LONGEST_MAX) {
-		if (!is_worse(span, &worst->spans[at - 1]))
+		if (!is_worse(span, &longest->spans[at - 1]))
 			return;
 		at--;
 	} else {
-		worst->nr++;
+		longest->nr++;
 	}
-	for (; at > 0 && is_worse(span, &worst->spans[at - 1]); at--)
-		worst->spans[at] = worst->spans[at - 1];
-	worst->spans[at] = *span;
+	for (; at > 0 && is_worse(span, &longest->spans[at - 1]); at--)
+		longest->spans[at] = longest->spans[at - 1];
+	longest->spans[at] = *span;
 }
 
-void sonde_longest_add(struct sonde_longest *worst,
+void sonde_longest_add(struct sonde_longest *longest,
 		       const struct sonde_longest_span *span,
 		       const struct sonde_key *key)
 {
 	struct sonde_longest_span named = *span;
 	const struct sonde_longest_span *last =
-		&worst->spans[SONDE_LONGEST_MAX - 1];
+		&longest->spans[SONDE_LONGEST_MAX - 1];
 
 	/* Nearly all: no time for names. */
-	if (worst->nr == SONDE_LONGEST_MAX &&
+	if (longest->nr == SONDE_LONGEST_MAX &&
 	    sonde_elapsed_ns(span->begin_ns, span->end_ns) <
 		    sonde_elapsed_ns(last->begin_ns, last->end_ns))
 		return;
 	(void)sonde_key_text(key, named.name, sizeof(named.name));
-	worst_insert(worst, &named);
+	longest_insert(longest, &named);
 }
 
 void sonde_longest_merge(struct sonde_longest *into,
 			 const struct sonde_longest *from)
 {
 	for (size_t i = 0; i < from->nr; i++)
-		worst_insert(into, &from->spans[i]);
+		longest_insert(into, &from->spans[i]);
 }

@@ -33,7 +33,7 @@ struct sonde_longest {
 };
 
 /* `span` without a name, which the key gives. */
-void sonde_longest_add(struct sonde_longest *worst,
+void sonde_longest_add(struct sonde_longest *longest,
 		       const struct sonde_longest_span *span,
 		       const struct sonde_key *key);
 void sonde_longest_merge(struct sonde_longest *into,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/heap.h"
 #include "analysis/reports/lost.h"
 #include "analysis/reports/malloc_groups.h"
@@ -13,7 +14,6 @@
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/stack_tree.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 #define ROWS       10
@@ -41,13 +41,13 @@ greatest_site(const struct sonde_heap *heap)
 
 /* "NAME (0x1234)"; where the function has no name, "the code at" a place in its
  * file, or else the address. */
-static void say_site(struct sonde_words *words,
+static void say_site(struct sonde_cell_text *words,
 		     const struct sonde_heap_site *site, char *to, size_t size)
 {
 	const struct sonde_name *name =
 		sonde_analysis_site_name(words->args, &site->at);
-	const char *address = sonde_words_int(words, SONDE_CELL_HEX,
-					      (int64_t)site->at.caller);
+	const char *address = sonde_cell_text_int(words, SONDE_CELL_HEX,
+						  (int64_t)site->at.caller);
 
 	if (name && *name->function)
 		(void)snprintf(to, size, "%.400s (%s)", name->text, address);
@@ -56,8 +56,8 @@ static void say_site(struct sonde_words *words,
 			       name && *name->module ? name->text : address);
 }
 
-static void say_peak(struct sonde_words *words, const struct sonde_heap *heap,
-		     struct sonde_report *report)
+static void say_peak(struct sonde_cell_text *words,
+		     const struct sonde_heap *heap, struct sonde_report *report)
 {
 	const struct sonde_heap_site *most;
 	char site[512];
@@ -72,27 +72,29 @@ static void say_peak(struct sonde_words *words, const struct sonde_heap *heap,
 		report,
 		"At most %s were in use, in %s, at %s; %s of that was "
 		"allocated by %s.",
-		sonde_words_int(words, SONDE_CELL_BYTES,
-				(int64_t)heap->peak_bytes),
-		sonde_words_count(words, heap->peak_blocks, "block"),
-		sonde_words_int(words, SONDE_CELL_TIME, heap->peak_ns),
-		sonde_words_double(words, SONDE_CELL_PERCENT,
-				   (double)sonde_heap_site_peak(heap, most) /
-					   (double)heap->peak_bytes),
+		sonde_cell_text_int(words, SONDE_CELL_BYTES,
+				    (int64_t)heap->peak_bytes),
+		sonde_cell_text_count(words, heap->peak_blocks, "block"),
+		sonde_cell_text_int(words, SONDE_CELL_TIME, heap->peak_ns),
+		sonde_cell_text_double(words, SONDE_CELL_PERCENT,
+				       (double)sonde_heap_site_peak(heap,
+								    most) /
+					       (double)heap->peak_bytes),
 		site);
 }
 
-static void say_left(struct sonde_words *words, const struct sonde_heap *heap,
-		     struct sonde_report *report)
+static void say_left(struct sonde_cell_text *words,
+		     const struct sonde_heap *heap, struct sonde_report *report)
 {
 	if (!heap->live_blocks)
 		sonde_report_note(report, "All blocks were freed.");
 	else
-		sonde_report_note(report, "%s not freed: %s in all.",
-				  sonde_words_count(words, heap->live_blocks,
-						    "block"),
-				  sonde_words_int(words, SONDE_CELL_BYTES,
-						  (int64_t)heap->live_bytes));
+		sonde_report_note(
+			report, "%s not freed: %s in all.",
+			sonde_cell_text_count(words, heap->live_blocks,
+					      "block"),
+			sonde_cell_text_int(words, SONDE_CELL_BYTES,
+					    (int64_t)heap->live_bytes));
 	if (heap->live_blocks && sonde_lost_any(words->args->trace))
 		sonde_report_note(report, "Events were lost: some of these may "
 					  "have been freed.");
@@ -100,13 +102,13 @@ static void say_left(struct sonde_words *words, const struct sonde_heap *heap,
 		sonde_report_note(report,
 				  "%s freed that had been allocated before "
 				  "the trace, or unseen.",
-				  sonde_words_count(words, heap->unknown_frees,
-						    "block"));
+				  sonde_cell_text_count(
+					  words, heap->unknown_frees, "block"));
 	if (heap->reused)
 		sonde_report_note(
 			report,
 			"%s freed unseen: the memory was given out again.",
-			sonde_words_count(words, heap->reused, "block"));
+			sonde_cell_text_count(words, heap->reused, "block"));
 }
 
 static void add_summary(const struct sonde_heap *heap,
@@ -355,7 +357,7 @@ static int malloc_add_tables(struct sonde_analysis_args *args,
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 	struct sonde_report *report = NULL;
 	struct sonde_heap heap;
 	int err;

@@ -13,13 +13,13 @@
 #include <string.h>
 
 #include "analysis/model/play.h"
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/offcpu_cause.h"
 #include "analysis/reports/offcpu_stacks.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/stack_tree.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 #define THREAD_ROWS 20
@@ -416,7 +416,7 @@ static void offcpu_choose(struct offcpu *offcpu, const struct view *view)
 
 static void say(const struct view *view, struct sonde_report *report)
 {
-	struct sonde_words words = { .args = view->offcpu->args };
+	struct sonde_cell_text words = { .args = view->offcpu->args };
 	const struct wait_sum *most = NULL;
 	const struct wait_sum *wait = NULL;
 	char cause[SONDE_CAUSE_TEXT];
@@ -437,18 +437,19 @@ static void say(const struct view *view, struct sonde_report *report)
 					  "No such thread was blocked.");
 		return;
 	}
-	sonde_report_note(
-		report, "%s was blocked longest: %s in %s, %s, woken by %s.",
-		sonde_cause_thread(view->causes, most->tid, thread,
-				   sizeof(thread)),
-		sonde_words_int(&words, SONDE_CELL_DURATION, (int64_t)most->ns),
-		sonde_cause_text(view->causes, &most->cause, cause,
-				 sizeof(cause)),
-		sonde_words_count(&words, most->count, "time"),
-		most->waker.kind == SONDE_WAKER_UNKNOWN ?
-			"nobody the trace knows" :
-			sonde_waker_text(view->causes, &most->waker, waker,
-					 sizeof(waker)));
+	sonde_report_note(report,
+			  "%s was blocked longest: %s in %s, %s, woken by %s.",
+			  sonde_cause_thread(view->causes, most->tid, thread,
+					     sizeof(thread)),
+			  sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+					      (int64_t)most->ns),
+			  sonde_cause_text(view->causes, &most->cause, cause,
+					   sizeof(cause)),
+			  sonde_cell_text_count(&words, most->count, "time"),
+			  most->waker.kind == SONDE_WAKER_UNKNOWN ?
+				  "nobody the trace knows" :
+				  sonde_waker_text(view->causes, &most->waker,
+						   waker, sizeof(waker)));
 }
 
 static int show(struct offcpu *offcpu, const struct sonde_causes *causes,

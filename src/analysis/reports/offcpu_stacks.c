@@ -6,10 +6,10 @@
  */
 #include "analysis/reports/offcpu_stacks.h"
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/stack_tree.h"
 #include "analysis/reports/stack_weights.h"
-#include "analysis/reports/words.h"
 #include "base/port.h"
 
 #define STACK_ROWS 30
@@ -61,19 +61,19 @@ static int offcpu_put_tree(struct offcpu_stacks *stacks, const char *key,
 static int offcpu_put_stacks(struct offcpu_stacks *stacks,
 			     struct sonde_report *report)
 {
-	struct sonde_words words = { .args = stacks->args };
+	struct sonde_cell_text words = { .args = stacks->args };
 
 	sonde_report_note(report, "%s, for %s of threads' time.",
-			  sonde_words_count(&words, stacks->nr, "wait"),
-			  sonde_words_int(&words, SONDE_CELL_DURATION,
-					  (int64_t)stacks->ns));
+			  sonde_cell_text_count(&words, stacks->nr, "wait"),
+			  sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+					      (int64_t)stacks->ns));
 	if (stacks->stackless_ns)
 		sonde_report_note(
 			report,
 			"Of %s where is not known: there is no call "
 			"stack of it.",
-			sonde_words_int(&words, SONDE_CELL_DURATION,
-					(int64_t)stacks->stackless_ns));
+			sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+					    (int64_t)stacks->stackless_ns));
 	return offcpu_put_tree(stacks, "stacks",
 			       "Where threads were blocked, by call stack",
 			       report);
@@ -82,15 +82,15 @@ static int offcpu_put_stacks(struct offcpu_stacks *stacks,
 static int offcpu_put_wakers(struct offcpu_stacks *stacks,
 			     struct sonde_report *report)
 {
-	struct sonde_words words = { .args = stacks->args };
+	struct sonde_cell_text words = { .args = stacks->args };
 
 	if (stacks->stackless_ns)
 		sonde_report_note(
 			report,
 			"Who ended waits of %s was somewhere that is not "
 			"known: there is no call stack of it.",
-			sonde_words_int(&words, SONDE_CELL_DURATION,
-					(int64_t)stacks->stackless_ns));
+			sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+					    (int64_t)stacks->stackless_ns));
 	return offcpu_put_tree(stacks, "wakers",
 			       "The same time, by where they were woken",
 			       report);

@@ -9,15 +9,15 @@
  */
 #include <errno.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/durations.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 
 static void say(const struct sonde_analysis_args *args,
 		const struct sonde_join *join, struct sonde_report *report)
 {
 	const struct sonde_histogram *periods = &join->durations;
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 	double mean = sonde_histogram_mean(periods);
 	double deviation = sonde_histogram_deviation(periods);
 
@@ -29,15 +29,16 @@ static void say(const struct sonde_analysis_args *args,
 		report,
 		"Every %s on average, with a standard deviation of %s (%s); "
 		"the shortest period is %s, the longest %s, from %s on.",
-		sonde_words_int(&words, SONDE_CELL_DURATION, sonde_round(mean)),
-		sonde_words_int(&words, SONDE_CELL_DURATION,
-				sonde_round(deviation)),
-		sonde_words_double(&words, SONDE_CELL_PERCENT,
-				   mean > 0 ? deviation / mean : 0),
-		sonde_words_int(&words, SONDE_CELL_DURATION, periods->min),
-		sonde_words_int(&words, SONDE_CELL_DURATION, periods->max),
-		sonde_words_int(&words, SONDE_CELL_TIME,
-				join->worst.spans[0].begin_ns));
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    sonde_round(mean)),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+				    sonde_round(deviation)),
+		sonde_cell_text_double(&words, SONDE_CELL_PERCENT,
+				       mean > 0 ? deviation / mean : 0),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION, periods->min),
+		sonde_cell_text_int(&words, SONDE_CELL_DURATION, periods->max),
+		sonde_cell_text_int(&words, SONDE_CELL_TIME,
+				    join->worst.spans[0].begin_ns));
 }
 
 static void period_head(const struct sonde_analysis_args *args,

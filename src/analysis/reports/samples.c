@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/stack_tree.h"
 #include "analysis/reports/stack_weights.h"
-#include "analysis/reports/words.h"
 #include "base/pool.h"
 #include "base/port.h"
 
@@ -225,19 +225,19 @@ static int samples_put_stacks(struct samples *samples,
 
 static int samples_put(struct samples *samples, struct sonde_report *report)
 {
-	struct sonde_words words = { .args = samples->args };
+	struct sonde_cell_text words = { .args = samples->args };
 	const char *lack = sonde_names_kernel_lack(
 		sonde_names_kernel(samples->args->names));
 
 	sonde_report_note(report, "%s, for %s of CPU time.",
-			  sonde_words_count(&words, samples->nr, "sample"),
-			  sonde_words_int(&words, SONDE_CELL_DURATION,
-					  (int64_t)samples->ns));
+			  sonde_cell_text_count(&words, samples->nr, "sample"),
+			  sonde_cell_text_int(&words, SONDE_CELL_DURATION,
+					      (int64_t)samples->ns));
 	if (samples->stackless)
-		sonde_report_note(report,
-				  "%s no call stack: there was no room for it.",
-				  sonde_words_count(&words, samples->stackless,
-						    "sample has"));
+		sonde_report_note(
+			report, "%s no call stack: there was no room for it.",
+			sonde_cell_text_count(&words, samples->stackless,
+					      "sample has"));
 	if (lack)
 		sonde_report_note(report, "The kernel's code has no names: %s.",
 				  lack);

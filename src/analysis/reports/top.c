@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/reports/cell_text.h"
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
-#include "analysis/reports/words.h"
 #include "base/hash.h"
 #include "base/port.h"
 #include "reader/key.h"
@@ -289,30 +289,31 @@ static int top_make_report(const struct sonde_analysis_args *args,
 			   struct sonde_report **ret_report)
 {
 	struct sonde_report *report = sonde_report_new("top");
-	struct sonde_words words = { .args = args };
+	struct sonde_cell_text words = { .args = args };
 	int err;
 
 	if (!part->events && part->keyless)
 		sonde_report_note(
 			report, "None of %s has the fields asked for.",
-			sonde_words_count(&words, part->keyless, "event"));
+			sonde_cell_text_count(&words, part->keyless, "event"));
 	else if (!part->events)
 		sonde_report_note(report, "There are no such events.");
 	else
 		sonde_report_note(
 			report, "%s in %s, %s: %s.",
-			sonde_words_count(&words, part->events, "event"),
-			sonde_words_int(
+			sonde_cell_text_count(&words, part->events, "event"),
+			sonde_cell_text_int(
 				&words, SONDE_CELL_DURATION,
 				sonde_round(sonde_analysis_seconds(args) *
 					    1e9)),
-			sonde_words_double(
+			sonde_cell_text_double(
 				&words, SONDE_CELL_RATE,
 				(double)part->events /
 					sonde_analysis_seconds(args)),
-			sonde_words_count(&words, part->keys.nr_entries,
-					  part->plan->by ? "different value" :
-							   "different name"));
+			sonde_cell_text_count(&words, part->keys.nr_entries,
+					      part->plan->by ?
+						      "different value" :
+						      "different name"));
 	if (part->keyless)
 		sonde_report_value(report, "keyless", "Events without it",
 				   SONDE_CELL_COUNT, (int64_t)part->keyless, 0,
