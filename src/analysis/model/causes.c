@@ -4,7 +4,7 @@
  * to be known of programs: who holds their locks, which files their memory is.
  *
  * All of this needs what came before, so it is for a state that gets every step
- * in order (play.h); parts of a state that is joined leave it alone.
+ * in order (replay.h); parts of a state that is joined leave it alone.
  *
  * ## Who makes a wake-up
  *

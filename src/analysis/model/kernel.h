@@ -85,7 +85,7 @@ enum sonde_model_wants {
 	SONDE_WANT_FILES = 16,  /* FILE; together with CALLS */
 	SONDE_WANT_MEMORY = 32, /* PAGES, KMEM */
 	/* What BLOCKED was for and who ended it; together with CALLS, IRQS,
-	 * FILES, and only in a state that is played (play.h) */
+	 * FILES, and only in a state that is replayed (replay.h) */
 	SONDE_WANT_CAUSES = 64,
 	SONDE_WANT_NAMES = 128, /* of programs' threads, as recorded */
 	SONDE_WANT_PLAYED = SONDE_WANT_CAUSES | SONDE_WANT_CALLS |
@@ -274,7 +274,7 @@ struct sonde_model_sink_ops {
 	 * asks. */
 	void (*name)(void *sink, int32_t tid, int64_t time_ns,
 		     const char *name);
-	/* Of a state that is played: the time of each event that is read, from
+	/* Of a state that is replayed: the time of each event that is read, from
 	 * any thread, in no order. NULL: nobody asks. */
 	void (*seen)(void *sink, int64_t time_ns);
 };
@@ -344,7 +344,7 @@ int32_t sonde_model_real_tid(const struct sonde_model *kernel, int32_t tid);
 /*
  * The file that is mapped where the address is, or behind which its memory
  * without a file begins (.bss): -ENOENT if none is known. Of a process without
- * mappings, its parent's. For states that are played.
+ * mappings, its parent's. For states that are replayed.
  */
 struct sonde_model_mapping {
 	int32_t pid;

@@ -13,7 +13,7 @@
  *   join.c    the journal, and joining a part to the whole
  *   names.c   of threads, interrupts, devices
  *   causes.c  what threads wait for, who wakes them; locks and mappings
- *   play.c    a state that gets all steps in order
+ *   replay.c    a state that gets all steps in order
  */
 #ifndef ANALYSIS_MODEL_STATE_H
 #define ANALYSIS_MODEL_STATE_H
@@ -269,7 +269,7 @@ sonde_model_handler sonde_model_on_timer;
 sonde_model_handler sonde_model_on_lock;
 sonde_model_handler sonde_model_on_mapping;
 
-/* ---- causes.c: for states that are played ---- */
+/* ---- causes.c: for states that are replayed ---- */
 
 /* What the thread waits for, or its call, is for. */
 void sonde_model_cause(const struct sonde_model *kernel,

@@ -56,7 +56,7 @@ static int play_counted_heap(struct heap_state *state,
 			     double *ret_change)
 {
 	uint64_t before = state->heap.live_bytes;
-	int err = sonde_heap_play(&state->heap, entry);
+	int err = sonde_heap_replay(&state->heap, entry);
 
 	*ret_change = (double)(int64_t)(state->heap.live_bytes - before);
 	return err;

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/model/play.h"
+#include "analysis/model/replay.h"
 #include "base/grow.h"
 #include "base/search.h"
 #include "reader/reader.h"
@@ -247,8 +247,8 @@ static int play_machine(struct sonde_analysis_args *args,
 					   "scheduler");
 	if (error)
 		return error;
-	error = sonde_model_play(args->trace, options, machine->tables, &ops,
-				 history, &machine->kernel);
+	error = sonde_model_replay_trace(args->trace, options, machine->tables,
+					 &ops, history, &machine->kernel);
 	if (error)
 		return error;
 	history->nr_states =

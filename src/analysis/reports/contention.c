@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contention.c - locks, who holds them and who waits, played from a journal
+ * contention.c - locks, who holds them and who waits, replayed from a journal
  * (contention.h).
  *
  * A lock's entry knows its last holder; a hold's entry has the lock and the
@@ -475,7 +475,7 @@ int sonde_contention_compare(const void *a, const void *b, void *ctx)
 	return (x->acquired < y->acquired) - (x->acquired > y->acquired);
 }
 
-int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry)
+int sonde_contention_replay(void *ctx, const struct sonde_journal_entry *entry)
 {
 	struct sonde_contention *contention = ctx;
 	struct sonde_lock_thread *thread = thread_of(contention, entry);
@@ -518,7 +518,7 @@ int sonde_contention_read(struct sonde_analysis_args *args,
 	const struct sonde_journal_config config = {
 		.forms = sonde_contention_forms,
 		.nr_forms = sonde_contention_nr_forms,
-		.play = sonde_contention_play,
+		.replay = sonde_contention_replay,
 		.ctx = contention,
 	};
 	int err = sonde_lost_read(&contention->lost, args->trace, NULL);

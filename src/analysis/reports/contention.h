@@ -161,7 +161,7 @@ int sonde_contention_compare(const void *a, const void *b, void *ctx);
 
 /* The next event. 0, -ENOMEM, -E2BIG. For sonde_journal_run(): `ctx` is the
  * contention. */
-int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry);
+int sonde_contention_replay(void *ctx, const struct sonde_journal_entry *entry);
 
 /* The thread that has the lock after the last event; -1: none, or unknown. */
 int32_t sonde_contention_holder(const struct sonde_contention *contention,

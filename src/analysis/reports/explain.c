@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/model/play.h"
+#include "analysis/model/replay.h"
 #include "analysis/reports/explain_pieces.h"
 #include "base/grow.h"
 #include "base/search.h"
@@ -102,9 +102,9 @@ static int explain_windows(struct sonde_explain *explain,
 	return 0;
 }
 
-static int explain_play(struct sonde_analysis_args *args,
-			struct sonde_map_options *options,
-			struct sonde_explain *explain)
+static int explain_replay(struct sonde_analysis_args *args,
+			  struct sonde_map_options *options,
+			  struct sonde_explain *explain)
 {
 	static const struct sonde_model_sink_ops ops = {
 		.interval = explain_take,
@@ -128,8 +128,8 @@ static int explain_play(struct sonde_analysis_args *args,
 			"scheduler; record with -k sched,irq");
 	if (error)
 		return error;
-	return sonde_model_play(args->trace, options, explain->tables, &ops,
-				explain, &explain->kernel);
+	return sonde_model_replay_trace(args->trace, options, explain->tables,
+					&ops, explain, &explain->kernel);
 }
 
 int sonde_explain_read(struct sonde_analysis_args *args,
@@ -144,7 +144,7 @@ int sonde_explain_read(struct sonde_analysis_args *args,
 			sizeof(struct sonde_explain_reason), 1u << 16);
 	error = explain_windows(ret_explain, spans, nr);
 	if (!error)
-		error = explain_play(args, &options, ret_explain);
+		error = explain_replay(args, &options, ret_explain);
 	if (error)
 		return error;
 	for (size_t i = 0; i < ret_explain->nr_intervals; i++)

@@ -311,7 +311,7 @@ static int run(struct sonde_analysis_args *args,
 	const struct sonde_journal_config config = {
 		.forms = forms,
 		.nr_forms = SONDE_ARRAY_SIZE(forms),
-		.play = sonde_profile_calls_play,
+		.replay = sonde_profile_calls_replay,
 		.ctx = &functions,
 	};
 	int err;

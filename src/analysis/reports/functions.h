@@ -80,8 +80,8 @@ int sonde_profile_calls_init(struct sonde_profile_calls *functions,
 void sonde_profile_calls_fini(struct sonde_profile_calls *functions);
 
 /* The next event (enum sonde_profile_word). 0, -ENOMEM, -E2BIG. For sonde_journal_run(): `ctx` is the functions. */
-int sonde_profile_calls_play(void *ctx,
-			     const struct sonde_journal_entry *entry);
+int sonde_profile_calls_replay(void *ctx,
+			       const struct sonde_journal_entry *entry);
 /* No event comes any more. */
 void sonde_profile_calls_end(struct sonde_profile_calls *functions);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * functions_calls.c - entries and exits played to stacks of calls (functions.h).
+ * functions_calls.c - entries and exits replayed to stacks of calls (functions.h).
  *
  * A thread's entry has its stack. The open calls of a row are a chain, from the
  * innermost on, so that an exit without an entry costs no search, and any other
@@ -212,7 +212,8 @@ static int leave_call(struct sonde_profile_calls *functions,
 	return end_innermost(functions, caller, time_ns);
 }
 
-int sonde_profile_calls_play(void *ctx, const struct sonde_journal_entry *entry)
+int sonde_profile_calls_replay(void *ctx,
+			       const struct sonde_journal_entry *entry)
 {
 	struct sonde_profile_calls *functions = ctx;
 	bool enters = entry->op == SONDE_FUNCTIONS_ENTRY;

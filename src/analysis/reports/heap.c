@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap.c - the heap as a trace tells it, played from a journal (heap.h).
+ * heap.c - the heap as a trace tells it, replayed from a journal (heap.h).
  *
  * Every change of a block goes through count_allocation() and count_free(),
  * which keep the sums and the epoch's notes together. An event costs one or two
@@ -381,7 +381,7 @@ static int heap_begin_block(struct sonde_heap *heap,
 	return heap_allocate(heap, entry, size);
 }
 
-int sonde_heap_play(void *ctx, const struct sonde_journal_entry *entry)
+int sonde_heap_replay(void *ctx, const struct sonde_journal_entry *entry)
 {
 	struct sonde_heap *heap = ctx;
 	int err;
@@ -402,7 +402,7 @@ int sonde_heap_read(struct sonde_analysis_args *args, struct sonde_heap *heap)
 	const struct sonde_journal_config config = {
 		.forms = sonde_heap_forms,
 		.nr_forms = sonde_heap_nr_forms,
-		.play = sonde_heap_play,
+		.replay = sonde_heap_replay,
 		.ctx = heap,
 	};
 	int err = sonde_journal_run(args, &config);

@@ -106,7 +106,7 @@ extern const size_t sonde_heap_nr_forms;
 
 /* The next event. 0, -ENOMEM, -E2BIG. For sonde_journal_run(): `ctx` is the
  * heap. */
-int sonde_heap_play(void *ctx, const struct sonde_journal_entry *entry);
+int sonde_heap_replay(void *ctx, const struct sonde_journal_entry *entry);
 
 /* All events of a trace. Also -EINVAL, and said in args->error. */
 int sonde_heap_read(struct sonde_analysis_args *args, struct sonde_heap *heap);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal.c - slices decoded on all CPUs, played in order by one state machine
+ * journal.c - slices decoded on all CPUs, replayed in order by one state machine
  * (journal.h).
  *
  * An entry is written when an event's class has a form; which of its fields the
- * class has is looked up once. Merging plays a part's entries in their order,
+ * class has is looked up once. Merging replays a part's entries in their order,
  * so they live as long as their slice.
  */
 #include "analysis/reports/journal.h"
@@ -188,7 +188,7 @@ static int part_merge(void *whole, void *memory)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < part->nr; i++)
-		err = config->play(config->ctx, &part->entries[i]);
+		err = config->replay(config->ctx, &part->entries[i]);
 	return err;
 }
 

@@ -5,7 +5,7 @@
  * Some reports can't be made from sums of slices: how many bytes were in use
  * at a moment depends on all that came before. They are made in two stages.
  * All CPUs decode slices of the trace, each into a journal: one small entry
- * for each event that matters, with the values that matter. Merging then plays
+ * for each event that matters, with the values that matter. Merging then replays
  * a journal, entry by entry, to the one state machine, which thus always sees
  * the whole trace in order, however it was sliced.
  *
@@ -67,11 +67,11 @@ struct sonde_journal_config {
 	const struct sonde_journal_form *forms;
 	size_t nr_forms;
 	/* The state machine's next step: 0 or a negative errno. */
-	int (*play)(void *ctx, const struct sonde_journal_entry *entry);
+	int (*replay)(void *ctx, const struct sonde_journal_entry *entry);
 	void *ctx;
 };
 
-/* Plays all events that have a form. */
+/* Replays all events that have a form. */
 int sonde_journal_run(const struct sonde_analysis_args *args,
 		      const struct sonde_journal_config *config);
 

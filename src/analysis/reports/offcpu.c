@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/model/play.h"
+#include "analysis/model/replay.h"
 #include "analysis/reports/cell_text.h"
 #include "analysis/reports/kernel.h"
 #include "analysis/reports/offcpu_cause.h"
@@ -508,8 +508,8 @@ static int run(struct sonde_analysis_args *args,
 		return error;
 	sonde_hash_init(&offcpu.threads, sizeof(struct thread_sum), SUMS);
 	sonde_hash_init(&offcpu.waits, sizeof(struct wait_sum), SUMS);
-	error = sonde_model_play(args->trace, &args->map, tables, &ops, &offcpu,
-				 &kernel);
+	error = sonde_model_replay_trace(args->trace, &args->map, tables, &ops,
+					 &offcpu, &kernel);
 	if (!error)
 		error = offcpu_make_report(&offcpu, tables, kernel, ret_report);
 	sonde_hash_fini(&offcpu.threads);

@@ -24,7 +24,7 @@ struct sonde_namer;
 
 struct sonde_causes {
 	const struct sonde_model_tables *tables; /* borrowed */
-	const struct sonde_model *kernel;        /* borrowed; a played one */
+	const struct sonde_model *kernel;        /* borrowed; a replayed one */
 	struct sonde_namer *namer; /* of locks; NULL: no memory for it */
 	/* Of several machines (blame_history.h), whose threads' numbers all of
 	 * these functions take: one for each, and its name. NULL: of one. */

@@ -266,8 +266,8 @@ static bool key_of(const struct role *role, const struct sonde_event *event,
 	return false;
 }
 
-static int play(struct sonde_join *join, bool begins,
-		const struct sonde_key *key, const struct sonde_event *event)
+static int replay(struct sonde_join *join, bool begins,
+		  const struct sonde_key *key, const struct sonde_event *event)
 {
 	return begins ? sonde_join_begin(join, key, event->time_ns,
 					 sonde_event_tid(event)) :
@@ -293,9 +293,9 @@ static int play_user(struct part *part, const struct binding *binding,
 		return 0;
 	}
 	if (ends)
-		err = play(&part->joins[0], false, &key, event);
+		err = replay(&part->joins[0], false, &key, event);
 	if (!err && begins)
-		err = play(&part->joins[0], true, &key, event);
+		err = replay(&part->joins[0], true, &key, event);
 	return err;
 }
 
@@ -312,8 +312,8 @@ static int part_event(void *memory, const struct sonde_event *event)
 		struct sonde_key key;
 
 		if (key_of(role, event, &part->joins[role->pair], &key))
-			err = play(&part->joins[role->pair], role->begins, &key,
-				   event);
+			err = replay(&part->joins[role->pair], role->begins,
+				     &key, event);
 	}
 	if (!err && (binding->user_begins || binding->user_ends))
 		err = play_user(part, binding, event);

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/model/play.h"
+#include "analysis/model/replay.h"
 #include "analysis/reports/contention.h"
 #include "analysis/reports/heap.h"
 #include "reader/names/names.h"
@@ -335,8 +335,8 @@ static int weigh_offcpu(struct sonde_analysis_args *args, bool wakers,
 	if (err)
 		return err;
 	sonde_hash_init(&part.stacks, sizeof(struct weighed), STACKS_MAX);
-	err = sonde_model_play(args->trace, &args->map, tables, &sink, &part,
-			       &kernel);
+	err = sonde_model_replay_trace(args->trace, &args->map, tables, &sink,
+				       &part, &kernel);
 	if (!err)
 		err = part.err;
 	while (!err && (stack = sonde_hash_next(&part.stacks, stack)))

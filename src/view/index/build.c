@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/model/play.h"
+#include "analysis/model/replay.h"
 #include "analysis/reports/offcpu_cause.h"
 #include "base/grow.h"
 
@@ -456,7 +456,8 @@ int sonde_view_build_run(struct sonde_view_build *build,
 	if (err)
 		return err;
 	build->cells = cells;
-	err = sonde_model_play(trace, options, tables, &ops, build, &kernel);
+	err = sonde_model_replay_trace(trace, options, tables, &ops, build,
+				       &kernel);
 	if (!err)
 		sonde_view_build_flush(build);
 	if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * build.h - from a kernel's events to rows: what each CPU and each thread did,
- * as the state model says (analysis/model/play.h), which has one thread take all
+ * as the state model says (analysis/model/replay.h), which has one thread take all
  * steps in the order of time.
  *
  * What goes with a state (`about` of a piece):

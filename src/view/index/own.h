@@ -3,7 +3,7 @@
  * own.h - the rows that a user's rules make (rules.h), those of his plug-ins, and
  * our counters (analysis/plugin/counters.h), in a pass of its own, if the trace has
  * their events: all are rows of <sonde/plugin.h>, which analysis/plugin/run.h
- * plays. What a row is when events are lost where its events come from ends
+ * replays. What a row is when events are lost where its events come from ends
  * there: whether it went on nobody knows.
  *
  * A rule that names what the trace doesn't have makes no row: it may be of other

@@ -226,15 +226,15 @@ static int play_one(struct sonde_top *top, const struct played *played)
 
 	switch (played->machine) {
 	case OF_LOCKS:
-		err = sonde_contention_play(&top->contention, &played->entry);
+		err = sonde_contention_replay(&top->contention, &played->entry);
 		return err == -E2BIG ? restart_locks(top) : err;
 	case OF_HEAP:
-		err = sonde_heap_play(&top->heap, &played->entry);
+		err = sonde_heap_replay(&top->heap, &played->entry);
 		return err == -E2BIG ? restart_heap(top) : err;
 	case OF_CALLS:
 		break;
 	}
-	return sonde_top_calls_play(&top->calls, &played->entry);
+	return sonde_top_calls_replay(&top->calls, &played->entry);
 }
 
 static int play_until(struct sonde_top *top, int64_t due_ns)

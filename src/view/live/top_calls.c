@@ -197,7 +197,7 @@ static void call_returns(struct sonde_top_calls *calls,
 		sonde_hash_remove(&calls->open, open);
 }
 
-int sonde_top_calls_play(struct sonde_top_calls *calls,
+int sonde_top_calls_replay(struct sonde_top_calls *calls,
 			 const struct sonde_journal_entry *entry)
 {
 	const struct sonde_key thread =

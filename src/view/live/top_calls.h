@@ -54,7 +54,7 @@ int sonde_top_calls_read(struct sonde_top_calls *calls,
 			 const struct sonde_event *event,
 			 struct sonde_journal_entry *ret_entry);
 /* 0 or -ENOMEM. */
-int sonde_top_calls_play(struct sonde_top_calls *calls,
+int sonde_top_calls_replay(struct sonde_top_calls *calls,
 			 const struct sonde_journal_entry *entry);
 
 void sonde_top_calls_turn(struct sonde_top_calls *calls);

@@ -42,11 +42,11 @@ static void play_full(int64_t time_ns, int32_t tid, uint32_t op,
 		.op = op,
 	};
 
-	assert_int_equal(sonde_contention_play(&contention, &entry), 0);
+	assert_int_equal(sonde_contention_replay(&contention, &entry), 0);
 }
 
 /* An event of the lock, called from an address that tells the thread. */
-static void play(int64_t time_ns, int32_t tid, uint32_t op)
+static void replay(int64_t time_ns, int32_t tid, uint32_t op)
 {
 	play_full(time_ns, tid, op,
 		  (uint64_t[]){ LOCK, (uint64_t)tid * 16, 0, 0 });
@@ -83,11 +83,11 @@ static void wait_ends_when_the_lock_is_obtained(void **unused)
 	const struct sonde_lock *lock;
 
 	(void)unused;
-	play(10, 1, MUTEX(LOCK));
-	play(15, 2, MUTEX(WAIT));
-	play(40, 1, MUTEX(UNLOCK));
-	play(45, 2, MUTEX(LOCK));
-	play(50, 2, MUTEX(UNLOCK));
+	replay(10, 1, MUTEX(LOCK));
+	replay(15, 2, MUTEX(WAIT));
+	replay(40, 1, MUTEX(UNLOCK));
+	replay(45, 2, MUTEX(LOCK));
+	replay(50, 2, MUTEX(UNLOCK));
 	lock = lock_at(&contention.locks, LOCK);
 	assert_int_equal(lock->acquired, 2);
 	assert_int_equal(lock->waited, 1);
@@ -105,8 +105,8 @@ static void wait_ends_when_the_lock_is_obtained(void **unused)
 static void failure_ends_the_wait_without_the_lock(void **unused)
 {
 	(void)unused;
-	play(10, 1, MUTEX(LOCK));
-	play(20, 2, MUTEX(WAIT));
+	replay(10, 1, MUTEX(LOCK));
+	replay(20, 2, MUTEX(WAIT));
 	play_full(30, 2, MUTEX(LOCK), (uint64_t[]){ LOCK, 0, ETIMEDOUT, 0 });
 	assert_int_equal(lock_at(&contention.locks, LOCK)->failed, 1);
 	assert_int_equal(lock_at(&contention.locks, LOCK)->acquired, 1);
@@ -119,11 +119,11 @@ static void failure_ends_the_wait_without_the_lock(void **unused)
 static void recursive_mutex_is_held_once(void **unused)
 {
 	(void)unused;
-	play(10, 1, MUTEX(LOCK));
-	play(20, 1, MUTEX(LOCK));
-	play(30, 1, MUTEX(UNLOCK));
+	replay(10, 1, MUTEX(LOCK));
+	replay(20, 1, MUTEX(LOCK));
+	replay(30, 1, MUTEX(UNLOCK));
 	assert_int_equal(lock_at(&contention.locks, LOCK)->holds.count, 0);
-	play(50, 1, MUTEX(UNLOCK));
+	replay(50, 1, MUTEX(UNLOCK));
 	assert_int_equal(lock_at(&contention.locks, LOCK)->holds.count, 1);
 	assert_int_equal(lock_at(&contention.locks, LOCK)->holds.max, 40);
 	assert_int_equal(thread_at(1)->hold_ns, 40);
@@ -132,10 +132,10 @@ static void recursive_mutex_is_held_once(void **unused)
 static void readers_hold_each_for_itself(void **unused)
 {
 	(void)unused;
-	play(10, 1, RWLOCK(LOCK));
-	play(20, 2, RWLOCK(LOCK));
-	play(30, 1, RWLOCK(UNLOCK));
-	play(50, 2, RWLOCK(UNLOCK));
+	replay(10, 1, RWLOCK(LOCK));
+	replay(20, 2, RWLOCK(LOCK));
+	replay(30, 1, RWLOCK(UNLOCK));
+	replay(50, 2, RWLOCK(UNLOCK));
 	assert_int_equal(lock_at(&contention.locks, LOCK)->holds.count, 2);
 	assert_int_equal(lock_at(&contention.locks, LOCK)->holds.min, 20);
 	assert_int_equal(lock_at(&contention.locks, LOCK)->holds.max, 30);
@@ -144,13 +144,13 @@ static void readers_hold_each_for_itself(void **unused)
 static void condition_gives_the_mutex_up(void **unused)
 {
 	(void)unused;
-	play(10, 1, MUTEX(LOCK));
+	replay(10, 1, MUTEX(LOCK));
 	play_cond(20, 1, COND(WAIT));
-	play(30, 2, MUTEX(LOCK));
+	replay(30, 2, MUTEX(LOCK));
 	play_cond(40, 2, COND(SIGNAL));
-	play(50, 2, MUTEX(UNLOCK));
+	replay(50, 2, MUTEX(UNLOCK));
 	play_cond(60, 1, COND(LOCK));
-	play(65, 1, MUTEX(UNLOCK));
+	replay(65, 1, MUTEX(UNLOCK));
 	assert_int_equal(lock_at(&contention.locks, LOCK)->holds.count, 3);
 	assert_int_equal(lock_at(&contention.locks, LOCK)->acquired, 2);
 	assert_int_equal(thread_at(1)->hold_ns, 10 + 5);
@@ -163,8 +163,8 @@ static void condition_gives_the_mutex_up(void **unused)
 static void deadlock_leaves_threads_waiting(void **unused)
 {
 	(void)unused;
-	play(10, 1, MUTEX(LOCK));
-	play(20, 2, MUTEX(WAIT));
+	replay(10, 1, MUTEX(LOCK));
+	replay(20, 2, MUTEX(WAIT));
 	assert_true(thread_at(2)->waiting);
 	assert_int_equal(thread_at(2)->waits_for.number, LOCK);
 	assert_int_equal(lock_at(&contention.locks, LOCK)->waited, 1);
@@ -174,9 +174,9 @@ static void deadlock_leaves_threads_waiting(void **unused)
 static void unlocking_what_was_not_seen_locked_is_counted(void **unused)
 {
 	(void)unused;
-	play(10, 1, MUTEX(UNLOCK));
-	play(20, 1, MUTEX(LOCK));
-	play(30, 2, MUTEX(UNLOCK));
+	replay(10, 1, MUTEX(UNLOCK));
+	replay(20, 1, MUTEX(LOCK));
+	replay(30, 2, MUTEX(UNLOCK));
 	assert_int_equal(contention.unknown_unlocks, 2);
 	assert_int_equal(lock_at(&contention.locks, LOCK)->holder, 1);
 }
@@ -192,15 +192,15 @@ static void nothing_is_held_across_a_loss_or_in_it(void **unused)
 
 	(void)unused;
 	lose(100, 200);
-	play(10, 1, MUTEX(LOCK));
-	play(30, 1, MUTEX(UNLOCK));
-	play(40, 1, MUTEX(LOCK)); /* the end is lost */
-	play(120, 1, MUTEX(LOCK));
-	play(150, 1, MUTEX(UNLOCK)); /* another one's, perhaps */
-	play(160, 1, MUTEX(LOCK));
-	play(300, 1, MUTEX(UNLOCK));
-	play(310, 1, MUTEX(LOCK));
-	play(315, 1, MUTEX(UNLOCK));
+	replay(10, 1, MUTEX(LOCK));
+	replay(30, 1, MUTEX(UNLOCK));
+	replay(40, 1, MUTEX(LOCK)); /* the end is lost */
+	replay(120, 1, MUTEX(LOCK));
+	replay(150, 1, MUTEX(UNLOCK)); /* another one's, perhaps */
+	replay(160, 1, MUTEX(LOCK));
+	replay(300, 1, MUTEX(UNLOCK));
+	replay(310, 1, MUTEX(LOCK));
+	replay(315, 1, MUTEX(UNLOCK));
 	lock = lock_at(&contention.locks, LOCK);
 	assert_int_equal(lock->acquired, 5);
 	assert_int_equal(lock->holds.count, 2);
@@ -216,13 +216,13 @@ static void nobody_waits_across_a_loss_or_for_who_held_before(void **unused)
 
 	(void)unused;
 	lose(100, 200);
-	play(10, 1, MUTEX(LOCK));
-	play(20, 2, MUTEX(WAIT));
-	play(300, 2, MUTEX(LOCK));
-	play(310, 2, MUTEX(UNLOCK));
-	play(320, 3, MUTEX(WAIT)); /* for 4, whose lock was lost */
-	play(350, 4, MUTEX(UNLOCK));
-	play(360, 3, MUTEX(LOCK));
+	replay(10, 1, MUTEX(LOCK));
+	replay(20, 2, MUTEX(WAIT));
+	replay(300, 2, MUTEX(LOCK));
+	replay(310, 2, MUTEX(UNLOCK));
+	replay(320, 3, MUTEX(WAIT)); /* for 4, whose lock was lost */
+	replay(350, 4, MUTEX(UNLOCK));
+	replay(360, 3, MUTEX(LOCK));
 	lock = lock_at(&contention.locks, LOCK);
 	assert_int_equal(lock->waited, 2);
 	assert_int_equal(lock->waits.count, 1);
@@ -230,7 +230,7 @@ static void nobody_waits_across_a_loss_or_for_who_held_before(void **unused)
 	assert_int_equal(contention.lost_waits, 1);
 	assert_int_equal(contention.worst.nr, 1);
 	assert_int_equal(contention.worst.spans[0].other_tid, -1);
-	play(370, 1, MUTEX(WAIT));
+	replay(370, 1, MUTEX(WAIT));
 	assert_int_equal(contention.worst.spans[0].tid, 3);
 	assert_int_equal(thread_at(1)->wait.other_tid, 3);
 }

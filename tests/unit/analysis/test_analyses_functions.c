@@ -27,7 +27,7 @@ static int tear_down(void **unused)
 	return 0;
 }
 
-static void play(uint32_t op, uint64_t function, int32_t tid, int64_t time_ns)
+static void replay(uint32_t op, uint64_t function, int32_t tid, int64_t time_ns)
 {
 	const struct sonde_journal_entry entry = {
 		.time_ns = time_ns,
@@ -38,17 +38,17 @@ static void play(uint32_t op, uint64_t function, int32_t tid, int64_t time_ns)
 		.op = op,
 	};
 
-	assert_int_equal(sonde_profile_calls_play(&functions, &entry), 0);
+	assert_int_equal(sonde_profile_calls_replay(&functions, &entry), 0);
 }
 
 static void enter(uint64_t function, int64_t time_ns)
 {
-	play(SONDE_FUNCTIONS_ENTRY, function, 1, time_ns);
+	replay(SONDE_FUNCTIONS_ENTRY, function, 1, time_ns);
 }
 
 static void leave(uint64_t function, int64_t time_ns)
 {
-	play(SONDE_FUNCTIONS_EXIT, function, 1, time_ns);
+	replay(SONDE_FUNCTIONS_EXIT, function, 1, time_ns);
 }
 
 static void is(uint64_t function, uint64_t calls, uint64_t total_ns,
@@ -147,12 +147,12 @@ static void threads_have_stacks_of_their_own(void **unused)
 {
 	(void)unused;
 	enter(A, 0);
-	play(SONDE_FUNCTIONS_ENTRY, A, 2, 1);
-	play(SONDE_FUNCTIONS_ENTRY, B, 2, 2);
+	replay(SONDE_FUNCTIONS_ENTRY, A, 2, 1);
+	replay(SONDE_FUNCTIONS_ENTRY, B, 2, 2);
 	leave(A, 10);
-	play(SONDE_FUNCTIONS_EXIT, B, 2, 20);
-	play(SONDE_FUNCTIONS_EXIT, A, 2, 31);
-	play(SONDE_FUNCTIONS_EXIT, A, -1, 40);
+	replay(SONDE_FUNCTIONS_EXIT, B, 2, 20);
+	replay(SONDE_FUNCTIONS_EXIT, A, 2, 31);
+	replay(SONDE_FUNCTIONS_EXIT, A, -1, 40);
 	is(A, 1, 10, 10);
 	assert_int_equal(functions.nr_rows, 3);
 	assert_int_equal(functions.counts.left, 0);
@@ -192,9 +192,9 @@ static void a_loss_between_two_events_of_a_thread_ends_its_calls(void **unused)
 	(void)unused;
 	lose(100, 200);
 	enter(A, 0);
-	play(SONDE_FUNCTIONS_ENTRY, B, 2, 210);
+	replay(SONDE_FUNCTIONS_ENTRY, B, 2, 210);
 	leave(A, 300);
-	play(SONDE_FUNCTIONS_EXIT, B, 2, 310);
+	replay(SONDE_FUNCTIONS_EXIT, B, 2, 310);
 	assert_int_equal(functions.counts.lost, 1);
 	assert_int_equal(functions.counts.unbegun, 1);
 	is(A, 1, 0, 0);

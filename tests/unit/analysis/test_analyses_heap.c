@@ -31,8 +31,8 @@ static int tear_down(void **unused)
 }
 
 /* The next event, a nanosecond later. */
-static void play(uint32_t op, int32_t tid, uint64_t size, uint64_t ptr,
-		 uint64_t more)
+static void replay(uint32_t op, int32_t tid, uint64_t size, uint64_t ptr,
+		   uint64_t more)
 {
 	const struct sonde_journal_entry entry = {
 		.time_ns = ++now,
@@ -42,17 +42,17 @@ static void play(uint32_t op, int32_t tid, uint64_t size, uint64_t ptr,
 		.op = op,
 	};
 
-	assert_int_equal(sonde_heap_play(&heap, &entry), 0);
+	assert_int_equal(sonde_heap_replay(&heap, &entry), 0);
 }
 
 static void allocate(uint64_t size, uint64_t ptr)
 {
-	play(SONDE_HEAP_MALLOC, 1, size, ptr, 0);
+	replay(SONDE_HEAP_MALLOC, 1, size, ptr, 0);
 }
 
 static void give_back(uint64_t ptr)
 {
-	play(SONDE_HEAP_FREE, 1, 0, ptr, 0);
+	replay(SONDE_HEAP_FREE, 1, 0, ptr, 0);
 }
 
 static void peak_is_the_first_greatest_moment(void **unused)
@@ -75,9 +75,9 @@ static void realloc_moves_one_block(void **unused)
 {
 	(void)unused;
 	allocate(100, 1);
-	play(SONDE_HEAP_REALLOC_BEGIN, 1, 70, 0, 1);
+	replay(SONDE_HEAP_REALLOC_BEGIN, 1, 70, 0, 1);
 	assert_int_equal(heap.live_bytes, 100);
-	play(SONDE_HEAP_REALLOC, 1, 70, 2, 1);
+	replay(SONDE_HEAP_REALLOC, 1, 70, 2, 1);
 	assert_int_equal(heap.live_bytes, 70);
 	assert_int_equal(heap.live_blocks, 1);
 	assert_int_equal(heap.peak_bytes, 100);
@@ -90,9 +90,9 @@ static void address_may_be_given_out_while_its_block_moves(void **unused)
 {
 	(void)unused;
 	allocate(100, 1);
-	play(SONDE_HEAP_REALLOC_BEGIN, 1, 200, 0, 1);
-	play(SONDE_HEAP_MALLOC, 2, 30, 1, 0);
-	play(SONDE_HEAP_REALLOC, 1, 200, 2, 1);
+	replay(SONDE_HEAP_REALLOC_BEGIN, 1, 200, 0, 1);
+	replay(SONDE_HEAP_MALLOC, 2, 30, 1, 0);
+	replay(SONDE_HEAP_REALLOC, 1, 200, 2, 1);
 	assert_int_equal(heap.live_bytes, 230);
 	assert_int_equal(heap.live_blocks, 2);
 	assert_int_equal(heap.reused, 0);
@@ -102,8 +102,8 @@ static void failed_realloc_keeps_the_block(void **unused)
 {
 	(void)unused;
 	allocate(100, 1);
-	play(SONDE_HEAP_REALLOC_BEGIN, 1, 1u << 30, 0, 1);
-	play(SONDE_HEAP_REALLOC, 1, 1u << 30, 0, 1);
+	replay(SONDE_HEAP_REALLOC_BEGIN, 1, 1u << 30, 0, 1);
+	replay(SONDE_HEAP_REALLOC, 1, 1u << 30, 0, 1);
 	assert_int_equal(heap.live_bytes, 100);
 	assert_int_equal(heap.calls[SONDE_HEAP_REALLOC].failed, 1);
 	give_back(1);
@@ -115,8 +115,8 @@ static void realloc_to_nothing_frees(void **unused)
 {
 	(void)unused;
 	allocate(100, 1);
-	play(SONDE_HEAP_REALLOC_BEGIN, 1, 0, 0, 1);
-	play(SONDE_HEAP_REALLOC, 1, 0, 0, 1);
+	replay(SONDE_HEAP_REALLOC_BEGIN, 1, 0, 0, 1);
+	replay(SONDE_HEAP_REALLOC, 1, 0, 0, 1);
 	assert_int_equal(heap.live_blocks, 0);
 	assert_int_equal(heap.calls[SONDE_HEAP_REALLOC].failed, 0);
 }
@@ -125,12 +125,12 @@ static void what_was_not_seen_is_counted(void **unused)
 {
 	(void)unused;
 	give_back(1);
-	play(SONDE_HEAP_REALLOC, 1, 10, 3, 2); /* its begin was lost */
+	replay(SONDE_HEAP_REALLOC, 1, 10, 3, 2); /* its begin was lost */
 	assert_int_equal(heap.unknown_frees, 2);
 	allocate(100, 3); /* its free was lost */
 	assert_int_equal(heap.reused, 1);
 	assert_int_equal(heap.live_bytes, 100);
-	play(SONDE_HEAP_CALLOC, 1, 1000, 0, 4);
+	replay(SONDE_HEAP_CALLOC, 1, 1000, 0, 4);
 	assert_int_equal(heap.calls[SONDE_HEAP_CALLOC].failed, 1);
 }
 
@@ -168,12 +168,12 @@ static void sites_sum_up_to_all_that_is_live(void **unused)
 		else if (random_below(&state, 3))
 			give_back(ptr);
 		else
-			play(random_below(&state, 2) ?
-				     SONDE_HEAP_REALLOC_BEGIN :
-				     SONDE_HEAP_REALLOC,
-			     (int32_t)random_below(&state, 3),
-			     random_below(&state, 3000),
-			     random_below(&state, 50), ptr);
+			replay(random_below(&state, 2) ?
+				       SONDE_HEAP_REALLOC_BEGIN :
+				       SONDE_HEAP_REALLOC,
+			       (int32_t)random_below(&state, 3),
+			       random_below(&state, 3000),
+			       random_below(&state, 50), ptr);
 		for (size_t i = 0;
 		     heap.peak_bytes > before && i < heap.nr_sites; i++)
 			at_peak[heap.sites[i].at.caller - 0x1000] =

@@ -53,7 +53,7 @@ static struct outcome model_of(const struct step *steps)
 	return outcome;
 }
 
-static void play(struct sonde_join *join, const struct step *step)
+static void replay(struct sonde_join *join, const struct step *step)
 {
 	const struct sonde_key key =
 		sonde_key_make(SONDE_KEY_UINT, step->key, 0);
@@ -90,7 +90,7 @@ static void join_in_parts(const struct step *steps, struct sonde_join *whole)
 
 		sonde_join_init(&part, i == 0);
 		for (; i < end; i++)
-			play(&part, &steps[i]);
+			replay(&part, &steps[i]);
 		assert_int_equal(sonde_join_merge(whole, &part), 0);
 		sonde_join_fini(&part);
 	}
@@ -119,7 +119,7 @@ static void many_parts_give_what_one_gives(void **unused)
 		outcome = model_of(steps);
 		sonde_join_init(&one, true);
 		for (size_t i = 0; i < LENGTH; i++)
-			play(&one, &steps[i]);
+			replay(&one, &steps[i]);
 		sonde_join_close(&one);
 		join_in_parts(steps, &many);
 		check_equal(&one, &outcome);
@@ -144,7 +144,7 @@ static void merging_is_associative(void **unused)
 		for (size_t i = 0; i < 3; i++)
 			sonde_join_init(&parts[i], i == 0);
 		for (size_t i = 0; i < LENGTH; i++)
-			play(&parts[i * 3 / LENGTH], &steps[i]);
+			replay(&parts[i * 3 / LENGTH], &steps[i]);
 		assert_int_equal(sonde_join_merge(&parts[1], &parts[2]), 0);
 		assert_int_equal(sonde_join_merge(&parts[0], &parts[1]), 0);
 		sonde_join_close(&parts[0]);
@@ -171,7 +171,7 @@ static void pairs_across_a_loss_are_no_spans(void **unused)
 		sonde_join_init(&parts[i], i == 0);
 		parts[i].lost = &lost;
 		for (size_t k = 4 * i; k < 4 * i + 4; k++)
-			play(&parts[i], &steps[k]);
+			replay(&parts[i], &steps[k]);
 	}
 	assert_int_equal(sonde_join_merge(&parts[0], &parts[1]), 0);
 	sonde_join_close(&parts[0]);

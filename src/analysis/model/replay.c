@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * play.c - a kernel's state that takes all steps in the order of time (play.h).
+ * replay.c - a kernel's state that takes all steps in the order of time (replay.h).
  *
  * A part of the trace is decoded to a journal of steps on any CPU; parts are
- * merged in their order, and merging plays the journal. So the state never has
+ * merged in their order, and merging replays the journal. So the state never has
  * to be joined. Which process a thread is of is written once for each part, and
  * again after its fork.
  */
-#include "analysis/model/play.h"
+#include "analysis/model/replay.h"
 
 #include <errno.h>
 
@@ -119,11 +119,11 @@ static void part_fini(void *memory)
 static const struct sonde_map_ops map_ops = SONDE_MAP_OPS(
 	struct part, part_begin, part_event, part_merge, part_fini);
 
-int sonde_model_play(struct sonde_trace *trace,
-		     const struct sonde_map_options *options,
-		     const struct sonde_model_tables *tables,
-		     const struct sonde_model_sink_ops *ops, void *sink,
-		     struct sonde_model **ret_kernel)
+int sonde_model_replay_trace(struct sonde_trace *trace,
+			     const struct sonde_map_options *options,
+			     const struct sonde_model_tables *tables,
+			     const struct sonde_model_sink_ops *ops, void *sink,
+			     struct sonde_model **ret_kernel)
 {
 	const struct config config = {
 		.tables = tables,

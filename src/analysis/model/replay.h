@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * play.h - a kernel's state that sees every step in the order of time.
+ * replay.h - a kernel's state that sees every step in the order of time.
  *
  * What a thread waited for depends on files that others opened, on locks that
  * others hold, on interrupts: too much for a part of a state to leave open. So
@@ -14,8 +14,8 @@
  * Memory: 128 bytes for each step of as many slices as there are at a time;
  * slices are small.
  */
-#ifndef ANALYSIS_MODEL_PLAY_H
-#define ANALYSIS_MODEL_PLAY_H
+#ifndef ANALYSIS_MODEL_REPLAY_H
+#define ANALYSIS_MODEL_REPLAY_H
 
 #include "analysis/model/kernel.h"
 
@@ -24,10 +24,10 @@
  * at: the tables have one. *ret_kernel, to be freed, is closed, and what was
  * not over at the end is emitted as open. 0 or a negative errno.
  */
-int sonde_model_play(struct sonde_trace *trace,
-		     const struct sonde_map_options *options,
-		     const struct sonde_model_tables *tables,
-		     const struct sonde_model_sink_ops *ops, void *sink,
-		     struct sonde_model **ret_kernel);
+int sonde_model_replay_trace(struct sonde_trace *trace,
+			     const struct sonde_map_options *options,
+			     const struct sonde_model_tables *tables,
+			     const struct sonde_model_sink_ops *ops, void *sink,
+			     struct sonde_model **ret_kernel);
 
-#endif /* ANALYSIS_MODEL_PLAY_H */
+#endif /* ANALYSIS_MODEL_REPLAY_H */
