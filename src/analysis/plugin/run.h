@@ -5,7 +5,7 @@
  *
  * A *pass* is one reading of the trace, in the order of time, by one thread, for any
  * number of *runs*: one for each description. What rows become is told to a *sink*:
- * a view's index (view/index/own.h), or sums (analysis/plugin/sums.h).
+ * a view's index (view/index/plugin_rows.h), or sums (analysis/plugin/sums.h).
  *
  *	pass_new, then rows and reports are added (each is begun, and says what it
  *	wants), then run, then the reports' ends, then free

@@ -28,7 +28,7 @@
 #include "reader/occurring.h"
 #include "reader/reader.h"
 #include "view/export/export.h"
-#include "view/export/who.h"
+#include "view/export/in_order.h"
 #include "view/text/buffer.h"
 #include "view/text/fields.h"
 
@@ -499,7 +499,8 @@ int sonde_export_csv(struct sonde_export *export)
 	int err = prepare(&csv);
 
 	if (err == 0)
-		err = sonde_who_run(trace, options, csv_put_event, &csv);
+		err = sonde_export_in_order(trace, options, csv_put_event,
+					    &csv);
 	if (err == 0)
 		err = csv_flush(&csv);
 	for (size_t i = 0; csv.owns && i < csv.nr_columns; i++)

@@ -16,7 +16,7 @@
 
 #include "base/grow.h"
 #include "base/port.h"
-#include "view/export/who.h"
+#include "view/export/in_order.h"
 
 /* ---- nodes ---- */
 
@@ -233,7 +233,7 @@ int sonde_flame_make(struct sonde_flame *flame,
 	if (err == 0 && !flame->spans.pairs.any)
 		err = -ENODATA;
 	if (err == 0)
-		err = sonde_who_run(trace, options, feed, flame);
+		err = sonde_export_in_order(trace, options, feed, flame);
 	if (err == 0)
 		err = sonde_flame_finish(flame);
 	return err;

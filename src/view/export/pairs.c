@@ -307,13 +307,13 @@ int sonde_pairs_init(struct sonde_pairs *pairs,
 	pairs->any = config->begin;
 	if (config->begin)
 		return 0;
-	pairs->code = sonde_pair_code_new(config->trace);
+	pairs->code = sonde_pair_function_new(config->trace);
 	return pairs->code ? pairs_classify(pairs) : -ENOMEM;
 }
 
 void sonde_pairs_fini(struct sonde_pairs *pairs)
 {
-	sonde_pair_code_free(pairs->code);
+	sonde_pair_function_free(pairs->code);
 	free(pairs->classes);
 	pairs->code = NULL;
 	pairs->classes = NULL;
@@ -452,8 +452,8 @@ static uint32_t class_field_name(const struct sonde_pairs *pairs,
 	uint32_t name = 0;
 
 	if (of->is_code && value->kind <= SONDE_KIND_INT)
-		name = sonde_pair_code_name(pairs->code, pairs->names, event,
-					    value->u);
+		name = sonde_pair_function_name(pairs->code, pairs->names,
+						event, value->u);
 	return name ? name :
 		      sonde_pairs_value_name(pairs->names, of->label, value);
 }

@@ -17,7 +17,7 @@
 #include <sonde/trace.h>
 
 #include "view/export/names.h"
-#include "view/export/pairs_code.h"
+#include "view/export/pairs_function.h"
 
 /* What it belongs to. */
 enum sonde_pair_place {
@@ -54,7 +54,7 @@ struct sonde_pairs {
 	struct sonde_pairs_config config;
 	struct sonde_export_names *names; /* borrowed */
 	struct sonde_pair_class *classes; /* by index of event class */
-	struct sonde_pair_code *code;     /* names of functions */
+	struct sonde_pair_function *code; /* names of functions */
 	bool any; /* some event class begins something */
 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "view/export/who.h"
+#include "view/export/in_order.h"
 
 struct timeline {
 	const struct sonde_timeline_config *config;
@@ -57,13 +57,13 @@ static int tell_track(struct timeline *line, struct sonde_track *track,
 	switch (track->kind) {
 	case SONDE_TRACK_THREAD:
 		name.pid = track->pid >= 0 ? track->pid : track->id;
-		sonde_who_thread_name(event, true, track->id, text,
-				      sizeof(text));
+		sonde_export_thread_name(event, true, track->id, text,
+					 sizeof(text));
 		process_of_stream(event, name.pid, process, sizeof(process));
 		if (process[0] == 0)
-			sonde_who_thread_name(event, name.pid == track->id,
-					      name.pid, process,
-					      sizeof(process));
+			sonde_export_thread_name(event, name.pid == track->id,
+						 name.pid, process,
+						 sizeof(process));
 		break;
 	case SONDE_TRACK_CPU:
 		(void)snprintf(text, sizeof(text), "CPU %" PRId32, track->id);
@@ -150,8 +150,8 @@ int sonde_timeline_run(const struct sonde_timeline_config *config,
 
 	err = sonde_spans_init(ret_spans, &config->pairs, &spans_ops, &line);
 	if (err == 0)
-		err = sonde_who_run(trace, config->options, timeline_feed,
-				    &line);
+		err = sonde_export_in_order(trace, config->options,
+					    timeline_feed, &line);
 	if (err == 0)
 		err = sonde_spans_finish(ret_spans);
 	return err;

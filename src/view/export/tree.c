@@ -22,8 +22,8 @@
 
 #include "base/json.h"
 #include "reader/reader.h"
+#include "view/export/in_order.h"
 #include "view/export/pairs_given.h"
-#include "view/export/who.h"
 #include "view/text/show.h"
 
 #define INDENT   2
@@ -392,7 +392,8 @@ static int tree_run(struct tree *tree, const struct sonde_map_options *options)
 	if (!config->json)
 		(void)fprintf(config->to, "%*s  %9s  CALL\n", IN_WIDTH,
 			      "DURATION", "THREAD");
-	err = sonde_who_run(config->pairs.trace, options, tree_feed, tree);
+	err = sonde_export_in_order(config->pairs.trace, options, tree_feed,
+				    tree);
 	if (!err)
 		err = sonde_spans_finish(&tree->spans);
 	return err == STOPPED ? 0 : err;

@@ -42,7 +42,7 @@ struct sonde_spans_tree_counts {
 };
 
 /* 0; -ENODATA: nothing in the trace is known to begin and end; what
- * sonde_who_run() says; or the errno of writing. */
+ * sonde_export_in_order() says; or the errno of writing. */
 int sonde_spans_tree(const struct sonde_spans_tree_config *config,
 		     const struct sonde_map_options *options,
 		     struct sonde_spans_tree_counts *ret_counts);

@@ -24,7 +24,7 @@
 #include "view/index/build.h"
 #include "view/index/cells.h"
 #include "view/index/locks.h"
-#include "view/index/own.h"
+#include "view/index/plugin_rows.h"
 #include "view/index/sidecar.h"
 #include "view/index/within.h"
 
@@ -38,7 +38,7 @@ struct sonde_view_index {
 	struct sonde_view_cells *cells;
 	struct sonde_view_build build;
 	const struct sonde_view_rules *rules; /* NULL: none */
-	struct sonde_view_own *own;           /* the thread's */
+	struct sonde_view_plugin_rows *own;   /* the thread's */
 	char unfit[160];                      /* which rule, and why; "" */
 	struct sonde_view_sidecar sidecar;
 	double passed, share; /* of all work: passes done, the one at work */
@@ -153,7 +153,8 @@ static int run_passes(struct sonde_view_index *index,
 		index->passed += index->share;
 	}
 	if (!err && index->own) {
-		err = sonde_view_own_run(index->own, options, index->end_ns);
+		err = sonde_view_plugin_rows_run(index->own, options,
+						 index->end_ns);
 		index->passed += index->share;
 	}
 	return !err && locks ? build_locks(index, options) : err;
@@ -360,11 +361,12 @@ static void *index_thread(void *memory)
 	int err = 0;
 
 	if (!has_several_hosts(index->trace))
-		err = sonde_view_own_new(&index->build, index->trace,
-					 index->rules, index->unfit,
-					 sizeof(index->unfit), &index->own);
+		err = sonde_view_plugin_rows_new(&index->build, index->trace,
+						 index->rules, index->unfit,
+						 sizeof(index->unfit),
+						 &index->own);
 	index_end(index, err ? err : find_index(index));
-	sonde_view_own_free(index->own);
+	sonde_view_plugin_rows_free(index->own);
 	return NULL;
 }
 

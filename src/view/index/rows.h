@@ -71,7 +71,7 @@ struct sonde_view_row {
 	enum sonde_view_row_kind kind;
 	int32_t number; /* the CPU, the thread, the lock */
 	int32_t pid;    /* of a thread, a lock; -1 unknown */
-	/* of a rule: where its events come from, a bit each (own.h) */
+	/* of a rule: where its events come from, a bit each (plugin_rows.h) */
 	uint32_t sources;
 	char name[SONDE_VIEW_ROW_NAME];
 	int64_t begin, end;               /* of all its states; equal: none */

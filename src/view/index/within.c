@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/export/in_order.h"
 #include "view/export/spans.h"
-#include "view/export/who.h"
 
 struct sonde_view_within {
 	struct sonde_view_build *build;
@@ -45,7 +45,7 @@ static int within_open(void *ctx, struct sonde_track *track,
 	if (track->user || track->kind != SONDE_TRACK_THREAD)
 		return 0;
 	track->user = 1;
-	sonde_who_thread_name(event, true, track->id, name, sizeof(name));
+	sonde_export_thread_name(event, true, track->id, name, sizeof(name));
 	return sonde_view_build_thread(within->build, track->id, track->pid,
 				       name);
 }
@@ -138,7 +138,8 @@ int sonde_view_within_run(struct sonde_view_within *within,
 	int err;
 
 	wanted.streams = within->streams;
-	err = sonde_who_run(within->trace, &wanted, within_feed, within);
+	err = sonde_export_in_order(within->trace, &wanted, within_feed,
+				    within);
 	if (!err)
 		err = sonde_spans_finish(&within->spans);
 	sonde_view_build_flush(within->build);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pairs_code.c - functions' names by address and image (pairs_code.h).
+ * pairs_function.c - functions' names by address and image (pairs_function.h).
  *
  * An event costs one look into a hash table; the first of its function the
  * search for the name. What the table has no room for goes by its address.
  */
-#include "view/export/pairs_code.h"
+#include "view/export/pairs_function.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define PLACES_MAX ((size_t)7 << 17)
 
-struct sonde_pair_code {
+struct sonde_pair_function {
 	struct sonde_names *names;
 	struct sonde_hash places;
 };
@@ -27,9 +27,9 @@ struct code_place {
 	uint32_t is_known;
 };
 
-struct sonde_pair_code *sonde_pair_code_new(struct sonde_trace *trace)
+struct sonde_pair_function *sonde_pair_function_new(struct sonde_trace *trace)
 {
-	struct sonde_pair_code *code = calloc(1, sizeof(*code));
+	struct sonde_pair_function *code = calloc(1, sizeof(*code));
 
 	if (!code)
 		return NULL;
@@ -41,7 +41,7 @@ struct sonde_pair_code *sonde_pair_code_new(struct sonde_trace *trace)
 	return NULL;
 }
 
-void sonde_pair_code_free(struct sonde_pair_code *code)
+void sonde_pair_function_free(struct sonde_pair_function *code)
 {
 	if (!code)
 		return;
@@ -50,7 +50,7 @@ void sonde_pair_code_free(struct sonde_pair_code *code)
 	free(code);
 }
 
-static uint32_t pair_look_up(struct sonde_pair_code *code,
+static uint32_t pair_look_up(struct sonde_pair_function *code,
 			     struct sonde_export_names *names, uint64_t image,
 			     uint64_t address, int64_t time_ns)
 {
@@ -69,9 +69,10 @@ static uint32_t pair_look_up(struct sonde_pair_code *code,
 	return sonde_export_names_get(names, text, strlen(text));
 }
 
-uint32_t sonde_pair_code_name(struct sonde_pair_code *code,
-			      struct sonde_export_names *names,
-			      const struct sonde_event *event, uint64_t address)
+uint32_t sonde_pair_function_name(struct sonde_pair_function *code,
+				  struct sonde_export_names *names,
+				  const struct sonde_event *event,
+				  uint64_t address)
 {
 	uint64_t image = sonde_names_image(event);
 	const struct sonde_key key = sonde_key_make(

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own.c - what rules, plug-ins and our own counters tell of their rows, into the index (own.h).
+ * plugin_rows.c - what rules, plug-ins and our own counters tell of their rows, into the index (plugin_rows.h).
  *
  * Names of states are the build's: they are numbered once for each run.
  */
-#include "view/index/own.h"
+#include "view/index/plugin_rows.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "analysis/plugin/run.h"
 #include "view/index/declared.h"
 
-struct sonde_view_own {
+struct sonde_view_plugin_rows {
 	struct sonde_view_build *build;
 	struct sonde_plugin_pass *pass;
 	struct sonde_view_declared declared[SONDE_VIEW_RULES];
@@ -25,14 +25,14 @@ struct sonde_view_own {
 
 /* ---- where rows go ---- */
 
-static int make_own_row(struct sonde_view_own *own,
+static int make_own_row(struct sonde_view_plugin_rows *own,
 			enum sonde_view_row_kind kind, const char *name,
 			const char *unit, uint32_t sources)
 {
 	struct sonde_view_build *build = own->build;
 	int at;
 
-	if (own->nr_rows == (int)SONDE_VIEW_OWN)
+	if (own->nr_rows == (int)SONDE_VIEW_PLUGIN_ROWS)
 		return -E2BIG;
 	(void)pthread_rwlock_wrlock(build->lock);
 	at = sonde_view_build_row(build, kind, own->nr_rows);
@@ -60,7 +60,7 @@ static int own_counter(void *ctx, const char *name, const char *unit,
 
 static int own_state(void *ctx, const char *name, uint32_t colour)
 {
-	struct sonde_view_own *own = ctx;
+	struct sonde_view_plugin_rows *own = ctx;
 	uint32_t about = sonde_view_build_name(own->build, name);
 
 	if (!about)
@@ -72,7 +72,7 @@ static int own_state(void *ctx, const char *name, uint32_t colour)
 
 static int own_piece(void *ctx, const struct sonde_plugin_piece *piece)
 {
-	struct sonde_view_own *own = ctx;
+	struct sonde_view_plugin_rows *own = ctx;
 	const struct sonde_view_since since = {
 		.begin_ns = piece->begin_ns,
 		.until_ns = INT64_MAX,
@@ -90,7 +90,7 @@ static int own_piece(void *ctx, const struct sonde_plugin_piece *piece)
 
 static void own_left_out(void *ctx)
 {
-	((struct sonde_view_own *)ctx)->build->left_out++;
+	((struct sonde_view_plugin_rows *)ctx)->build->left_out++;
 }
 
 static const struct sonde_plugin_sink own_sink = {
@@ -104,7 +104,7 @@ static const struct sonde_plugin_sink own_sink = {
 /* ---- a pass ---- */
 
 /* Those that don't fit the trace are no error; why the first doesn't is kept. */
-static int begin_own_rows(struct sonde_view_own *own,
+static int begin_own_rows(struct sonde_view_plugin_rows *own,
 			  const struct sonde_plugin_rows *rows, char *unfit,
 			  size_t size)
 {
@@ -121,7 +121,7 @@ static int begin_own_rows(struct sonde_view_own *own,
 }
 
 /* A trace without their events says nothing of that. */
-static int begin_counters(struct sonde_view_own *own)
+static int begin_counters(struct sonde_view_plugin_rows *own)
 {
 	int err = 0;
 
@@ -136,7 +136,7 @@ static int begin_counters(struct sonde_view_own *own)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int begin_rules(struct sonde_view_own *own,
+static int begin_rules(struct sonde_view_plugin_rows *own,
 		       const struct sonde_view_rules *rules, char *unfit,
 		       size_t size)
 {
@@ -150,12 +150,13 @@ static int begin_rules(struct sonde_view_own *own,
 	return err;
 }
 
-int sonde_view_own_new(struct sonde_view_build *build,
-		       struct sonde_trace *trace,
-		       const struct sonde_view_rules *rules, char *unfit,
-		       size_t size, struct sonde_view_own **ret_own)
+int sonde_view_plugin_rows_new(struct sonde_view_build *build,
+			       struct sonde_trace *trace,
+			       const struct sonde_view_rules *rules,
+			       char *unfit, size_t size,
+			       struct sonde_view_plugin_rows **ret_own)
 {
-	struct sonde_view_own *own = calloc(1, sizeof(*own));
+	struct sonde_view_plugin_rows *own = calloc(1, sizeof(*own));
 	int err = own ? sonde_plugin_pass_new(trace, &own->pass) : -ENOMEM;
 
 	*ret_own = NULL;
@@ -167,13 +168,13 @@ int sonde_view_own_new(struct sonde_view_build *build,
 	if (!err)
 		err = begin_counters(own);
 	if (err || !sonde_plugin_pass_wants(own->pass))
-		sonde_view_own_free(own);
+		sonde_view_plugin_rows_free(own);
 	else
 		*ret_own = own;
 	return err;
 }
 
-void sonde_view_own_free(struct sonde_view_own *own)
+void sonde_view_plugin_rows_free(struct sonde_view_plugin_rows *own)
 {
 	if (!own)
 		return;
@@ -181,8 +182,9 @@ void sonde_view_own_free(struct sonde_view_own *own)
 	free(own);
 }
 
-int sonde_view_own_run(struct sonde_view_own *own,
-		       const struct sonde_map_options *options, int64_t end_ns)
+int sonde_view_plugin_rows_run(struct sonde_view_plugin_rows *own,
+			       const struct sonde_map_options *options,
+			       int64_t end_ns)
 {
 	int err = sonde_plugin_pass_run(own->pass, options, end_ns);
 

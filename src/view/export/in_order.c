@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * who.c - events in the order of time with the threads they are of (who.h).
+ * in_order.c - events in the order of time with the threads they are of (in_order.h).
  *
  * An event's own context is believed before what the trace says elsewhere of
  * its thread. The user may stop the run at a look at the progress.
  */
-#include "view/export/who.h"
+#include "view/export/in_order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 /* Events between two looks at the progress. */
 #define PROGRESS_EVENTS 4096u
 
-void sonde_who_thread_name(const struct sonde_event *event, bool is_its,
-			   int32_t tid, char *to, size_t size)
+void sonde_export_thread_name(const struct sonde_event *event, bool is_its,
+			      int32_t tid, char *to, size_t size)
 {
 	const struct sonde_attribution *attribution;
 	struct sonde_value value;
@@ -53,11 +53,12 @@ static int who_tell_progress(const struct sonde_map_options *options,
 	return options->progress(options->progress_ctx, done, all) ? -EINTR : 0;
 }
 
-int sonde_who_run(struct sonde_trace *trace,
-		  const struct sonde_map_options *options,
-		  int (*feed)(void *ctx, const struct sonde_event *event,
-			      const struct sonde_spans_who *who),
-		  void *ctx)
+int sonde_export_in_order(struct sonde_trace *trace,
+			  const struct sonde_map_options *options,
+			  int (*feed)(void *ctx,
+				      const struct sonde_event *event,
+				      const struct sonde_spans_who *who),
+			  void *ctx)
 {
 	struct sonde_cursor_options wanted;
 	struct sonde_cursor *cursor;
