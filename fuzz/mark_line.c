@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mark_line.c - fuzz marks (source/marks/line.h, table.h): lines of any bytes.
+ * mark_line.c - fuzz marks (source/marks/mark.h, table.h): lines of any bytes.
  *
  * Input: lines, behind one another, each ended by the byte 0x1e.
  *

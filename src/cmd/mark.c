@@ -2,7 +2,7 @@
 /*
  * mark.c - `sonde mark`: an event without a library, from a shell.
  *
- * The words of the command line are a mark (source/marks/line.h). Where the session
+ * The words of the command line are a mark (source/marks/mark.h). Where the session
  * has a door, a file of the kernel's that lines are written to, it goes there by one
  * system call, and nothing is left of us in the trace but the event. Else a session
  * that is named has a recorder that takes the line by its socket ("mark" in
@@ -28,7 +28,7 @@
 #include "cmd/session.h"
 #include "ring/hello.h"
 #include "session/options.h"
-#include "source/marks/line.h"
+#include "source/marks/mark.h"
 #include "types/select.h"
 
 #define OTHER_EVENTS "the session has other events (-e, --loglevel)"

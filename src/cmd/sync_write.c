@@ -22,19 +22,19 @@
 static int sync_write_clock(int dir, const char *text)
 {
 	struct stat about;
-	int err =
-		sonde_write_replace(dir, SONDE_CLOCK_LINE_FILE ".new",
-				    SONDE_CLOCK_LINE_FILE, text, strlen(text));
+	int err = sonde_write_replace(dir, SONDE_CLOCK_OFFSET_FILE ".new",
+				      SONDE_CLOCK_OFFSET_FILE, text,
+				      strlen(text));
 
 	if (!err && !fstatat(dir, "metadata", &about, 0) &&
-	    fchmodat(dir, SONDE_CLOCK_LINE_FILE, about.st_mode & 0666, 0))
+	    fchmodat(dir, SONDE_CLOCK_OFFSET_FILE, about.st_mode & 0666, 0))
 		err = -errno;
 	return err;
 }
 
 static int remove_clock(int dir)
 {
-	return unlinkat(dir, SONDE_CLOCK_LINE_FILE, 0) && errno != ENOENT ?
+	return unlinkat(dir, SONDE_CLOCK_OFFSET_FILE, 0) && errno != ENOENT ?
 		       -errno :
 		       0;
 }
@@ -44,13 +44,14 @@ static int write_source(const struct sonde_source *source,
 			const struct sonde_host_line *line)
 {
 	int dir = open(source->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char *text = line->is_known ? sonde_clock_line_text(&line->line) : NULL;
+	char *text =
+		line->is_known ? sonde_clock_offset_text(&line->line) : NULL;
 	int err = dir < 0 ? -errno : line->is_known && !text ? -ENOMEM : 0;
 
 	if (!err)
 		err = text ? sync_write_clock(dir, text) : remove_clock(dir);
 	if (err)
-		sonde_complain("sync: %s/" SONDE_CLOCK_LINE_FILE ": %s",
+		sonde_complain("sync: %s/" SONDE_CLOCK_OFFSET_FILE ": %s",
 			       source->path, strerrordesc_np(-err));
 	if (dir >= 0)
 		(void)close(dir);

@@ -6,7 +6,7 @@
 #include "analysis/report.h"
 #include "analysis/reports/transfers.h"
 
-/* Writes a file `.clock` (reader/core/clock_line.h) beside each of the trace's
+/* Writes a file `.clock` (reader/core/clock_offset.h) beside each of the trace's
  * metadata, or removes it where nothing is known; a table of that goes into the
  * report. The trace was opened as it was recorded. 0, or an exit status, said why. */
 int sonde_command_sync_write(const struct sonde_trace *trace,

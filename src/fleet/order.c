@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "session/net/line.h"
+#include "session/net/key_values.h"
 
 static const char *const names[SONDE_FLEET_NR_ORDERS] = {
 	[SONDE_FLEET_ORDER_STATUS] = "status",
@@ -105,14 +105,14 @@ static bool has_words_only(const struct sonde_fleet_order *order)
 size_t sonde_fleet_order_put(const struct sonde_fleet_order *order,
 			     char to[SONDE_NET_HEAD_MAX])
 {
-	return sonde_net_line_put("sonde1 order", order_fields, order, to);
+	return sonde_net_values_put("sonde1 order", order_fields, order, to);
 }
 
 int sonde_fleet_order_parse(const void *bytes, size_t size,
 			    struct sonde_fleet_order *ret_order)
 {
-	size_t length = sonde_net_line_take("sonde1 order", order_fields, bytes,
-					    size, ret_order);
+	size_t length = sonde_net_values_take("sonde1 order", order_fields,
+					      bytes, size, ret_order);
 
 	*ret_order->by = '\0';
 	return length && length == size && *ret_order->hosts &&

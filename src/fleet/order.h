@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * order.h - what is asked of the sessions of many machines (host.c): a line, as
- * session/net/line.h has them.
+ * session/net/key_values.h has them.
  *
  *	sonde1 order WORD job=HEX hosts=TEXT session=TEXT words=TEXT check=HEX
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * words.c - lines of those who work, and of those they work for (words.h), each a
- * list of fields (session/net/line.h).
+ * list of fields (session/net/key_values.h).
  */
 #include "fleet/words.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "session/net/line.h"
+#include "session/net/key_values.h"
 
 static const char *const word_names[] = {
 	[SONDE_FLEET_TAKE] = "take", [SONDE_FLEET_ALIVE] = "alive",
@@ -37,14 +37,14 @@ static const struct sonde_net_field word_fields[] = {
 size_t sonde_fleet_word_put(const struct sonde_fleet_word *word,
 			    char to[SONDE_NET_HEAD_MAX])
 {
-	return sonde_net_line_put("sonde1", word_fields, word, to);
+	return sonde_net_values_put("sonde1", word_fields, word, to);
 }
 
 int sonde_fleet_word_parse(const void *bytes, size_t size,
 			   struct sonde_fleet_word *ret_word)
 {
-	size_t length = sonde_net_line_take("sonde1", word_fields, bytes, size,
-					    ret_word);
+	size_t length = sonde_net_values_take("sonde1", word_fields, bytes,
+					      size, ret_word);
 
 	if (!length || ret_word->body != size - length ||
 	    (ret_word->kind == SONDE_FLEET_PART &&
@@ -90,8 +90,8 @@ static const char *request_first(bool looks)
 size_t sonde_fleet_request_put(const struct sonde_fleet_request *request,
 			       char to[SONDE_NET_HEAD_MAX])
 {
-	return sonde_net_line_put(request_first(request->looks), request_fields,
-				  request, to);
+	return sonde_net_values_put(request_first(request->looks),
+				    request_fields, request, to);
 }
 
 int sonde_fleet_request_parse(const void *bytes, size_t size,
@@ -103,9 +103,9 @@ int sonde_fleet_request_parse(const void *bytes, size_t size,
 	ret_request->looks =
 		size > length && !memcmp(bytes, request_first(true), length);
 	if (!size ||
-	    sonde_net_line_take(request_first(ret_request->looks),
-				request_fields, bytes, size,
-				ret_request) != size ||
+	    sonde_net_values_take(request_first(ret_request->looks),
+				  request_fields, bytes, size,
+				  ret_request) != size ||
 	    !*hosts || !sonde_net_is_path(hosts) ||
 	    (!ret_request->looks && !*ret_request->texts[SONDE_FLEET_REPORT]))
 		return -EINVAL;
@@ -136,8 +136,8 @@ void *sonde_fleet_answer_put(const struct sonde_fleet_answer *answer,
 					    answer->report_size,
 					    answer->reach_ns };
 	char line[SONDE_NET_HEAD_MAX];
-	size_t length = sonde_net_line_put("sonde1 answer", answer_fields,
-					   &sizes, line);
+	size_t length = sonde_net_values_put("sonde1 answer", answer_fields,
+					     &sizes, line);
 	size_t size = length + answer->words_size + answer->report_size;
 	char *bytes = malloc(size);
 
@@ -157,8 +157,8 @@ int sonde_fleet_answer_parse(const void *bytes, size_t size,
 			     struct sonde_fleet_answer *ret_answer)
 {
 	struct answer_sizes sizes;
-	size_t length = sonde_net_line_take("sonde1 answer", answer_fields,
-					    bytes, size, &sizes);
+	size_t length = sonde_net_values_take("sonde1 answer", answer_fields,
+					      bytes, size, &sizes);
 
 	if (!length || sizes.words + sizes.report != size - length)
 		return -EINVAL;

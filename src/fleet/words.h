@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * words.h - what is said between who asks for reports (job.h) and who makes them
- * (worker.h): lines, as session/net/line.h has them, with bytes behind some.
+ * (worker.h): lines, as session/net/key_values.h has them, with bytes behind some.
  *
  * Who works says one of these, and gets one of those:
  *

@@ -6,7 +6,7 @@
  *   core/trace.c    bytes -> sources (schema) and streams
  *   core/packets.c  a stream's table of packets, from its heads
  *   core/index.c    the same from its index
- *   core/clock_line.c  one machine's clock on another one's time
+ *   core/clock_offset.c  one machine's clock on another one's time
  *   core/measure.c  when packets are that don't say so
  *   core/losses.c   what the heads' counters say is missing
  *   core/head.c     one packet's head
@@ -67,9 +67,9 @@ struct sonde_source {
 	size_t index; /* its place in trace->sources */
 	const char *path;
 	struct sonde_schema *schema;
-	struct sonde_clock_info *clocks;     /* schema->nr_clocks */
-	struct sonde_clock_scale *scales;    /* likewise */
-	const struct sonde_clock_line *line; /* in the scales; NULL: none */
+	struct sonde_clock_info *clocks;       /* schema->nr_clocks */
+	struct sonde_clock_scale *scales;      /* likewise */
+	const struct sonde_clock_offset *line; /* in the scales; NULL: none */
 	size_t machine;    /* whose it is, of trace->machines */
 	bool is_sonde;     /* env tracer2_name, or tracer_name, is "sonde" */
 	bool lost_at_most; /* lost events may not have been asked for */
@@ -238,7 +238,7 @@ static inline int64_t sonde_elapsed_ns(int64_t begin_ns, int64_t end_ns)
 }
 
 /*
- * Times of several machines (core/clock_line.h). How far a time of this trace's
+ * Times of several machines (core/clock_offset.h). How far a time of this trace's
  * can be from the clock that it was put on; -1: nobody knows.
  */
 int64_t sonde_source_bound_ns(const struct sonde_source *source,

@@ -21,7 +21,7 @@
 #include "doctor/doctor.h"
 #include "source/callstacks.h"
 #include "source/choose.h"
-#include "source/statedump/dump.h"
+#include "source/statedump/source.h"
 #include "sys/proc.h"
 
 #define ERROR_ENTRY "kernel_clock_error_ns"

@@ -16,7 +16,7 @@
  *		the image (the stream class of the process's events) since `age`
  *		ticks; 0: it is the first look. `omitted`: mappings that were left
  *		out so far, for a bound (dump/model.h) or want of memory.
- *	sonde:mapping	the fields of sonde_statedump_mapping (dump/dump.h)
+ *	sonde:mapping	the fields of sonde_statedump_mapping (statedump/source.h)
  *
  * A look also gives the process what it needs to walk its stacks, if it has
  * call stacks (unwind.h): the first time before it goes on.

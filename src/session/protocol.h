@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "ring/layout.h"
 #include "session/document.h"
-#include "source/marks/line.h"
+#include "source/marks/mark.h"
 #include "sys/rundir.h"
 
 #define SONDE_PROTOCOL_VERSION 1
@@ -53,7 +53,7 @@ struct sonde_session_ask {
 	enum sonde_session_ask_what what;
 	char directory[PATH_MAX];       /* snapshot: a path from the root on */
 	struct sonde_session_wish wish; /* change */
-	char text[SONDE_MARK_MAX + 1];  /* mark: a line (source/marks/line.h) */
+	char text[SONDE_MARK_MAX + 1];  /* mark: a line (source/marks/mark.h) */
 };
 
 /* Pure: a request without its newline. 0; -EINVAL with one line in `error`,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * said.h - marks that are said to the recorder (docs/protocol.md): a source that is
- * given lines (source/marks/line.h), each an event of who says it, at the time when it
+ * given lines (source/marks/mark.h), each an event of who says it, at the time when it
  * is heard.
  *
  * They are in the trace of programs' events, or where there is none in the kernel's.

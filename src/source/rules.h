@@ -15,7 +15,7 @@
  *						calls: syscalls:openat
  *			faults				page faults
  *			mark				a file that programs
- *						write events to (marks/line.h)
+ *						write events to (marks/mark.h)
  *			kprobe:FUNCTION[+OFFSET]	where the kernel can
  *			kretprobe:FUNCTION
  *			uprobe:FILE:SYMBOL[+OFFSET] | uprobe:FILE:0xOFFSET

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
-#include "source/marks/line.h"
+#include "source/marks/mark.h"
 #include "source/names.h"
 #include "source/payloads.h"
 

@@ -260,7 +260,7 @@ struct sonde_source_ops {
 		    const char *name);
 
 	/* The path of a file: a line that is written to it, by one call, is a mark
-	 * (marks/line.h). Borrowed. NULL, or it returns NULL: it has none. */
+	 * (marks/mark.h). Borrowed. NULL, or it returns NULL: it has none. */
 	const char *(*door)(const struct sonde_source *source);
 
 	uint32_t (*nr_streams)(const struct sonde_source *source);

@@ -42,7 +42,7 @@
 #include "reader/attribution.h"
 
 /* sonde_trace_open(), with the times that were recorded: no clock is put on another
- * machine's (reader/core/clock_line.h). */
+ * machine's (reader/core/clock_offset.h). */
 int sonde_attribution_open_as_recorded(const char *const *paths,
 				       size_t nr_paths,
 				       struct sonde_trace_error *error,

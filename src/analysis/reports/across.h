@@ -4,7 +4,7 @@
  * long requests took that programs of several machines give the same id.
  *
  * Which of two machines' events was first is known no better than their clocks
- * (reader/core/clock_line.h), so what belongs together isn't told by the order, as
+ * (reader/core/clock_offset.h), so what belongs together isn't told by the order, as
  * in join.h, but by the key alone: one that has one begin and one end is a
  * request. With more of either nothing is known of it, and it is counted.
  *

@@ -26,7 +26,7 @@ struct points {
 /* Whether a file can say it; and sums of two such don't overflow. */
 static bool is_writable(int64_t ns)
 {
-	return ns >= -SONDE_CLOCK_LINE_MAX && ns <= SONDE_CLOCK_LINE_MAX;
+	return ns >= -SONDE_CLOCK_OFFSET_MAX && ns <= SONDE_CLOCK_OFFSET_MAX;
 }
 
 static int64_t time_at(const struct points *points, size_t i)
@@ -68,7 +68,7 @@ static int place_points(struct points *points)
 		points->step_ns = STEP_MAX;
 	/* the last one is at the end */
 	points->nr = (size_t)((span_ns - 1) / points->step_ns) + 2;
-	if (points->nr > SONDE_CLOCK_LINE_POINTS)
+	if (points->nr > SONDE_CLOCK_OFFSET_POINTS)
 		return -E2BIG;
 	points->clocks = calloc(points->nr * points->nr_machines,
 				sizeof(*points->clocks));
@@ -123,7 +123,7 @@ static size_t best_point(const struct points *points, size_t machine,
 
 /* Through what is known at one point, flat. */
 static void line_begins(const struct points *points, size_t machine, size_t i,
-			struct sonde_clock_line *line)
+			struct sonde_clock_offset *line)
 {
 	int64_t offset_ns = known_at(points, i, machine)->offset_ns;
 
@@ -134,19 +134,19 @@ static void line_begins(const struct points *points, size_t machine, size_t i,
 
 /* And through a second one, if no clock can't be so. */
 static void line_goes_on(const struct points *points, size_t machine, size_t i,
-			 struct sonde_clock_line *line)
+			 struct sonde_clock_offset *line)
 {
-	const struct sonde_clock_line flat = *line;
+	const struct sonde_clock_offset flat = *line;
 	int64_t offset_ns = known_at(points, i, machine)->offset_ns;
 
 	line->at_ns[1] = time_at(points, i) + offset_ns;
 	line->add_ns[1] = -offset_ns;
-	if (sonde_clock_line_is_steep(line))
+	if (sonde_clock_offset_is_steep(line))
 		*line = flat;
 }
 
 static void choose_line(const struct points *points, size_t machine,
-			struct sonde_clock_line *line)
+			struct sonde_clock_offset *line)
 {
 	size_t half = points->nr / 2;
 	size_t first = best_point(points, machine, 0, half);
@@ -164,18 +164,18 @@ static void choose_line(const struct points *points, size_t machine,
 /* How far the line's times can be from the truth at a point. A time that is wrong
  * by the clock's bound is wrong by a thousandth more on the line, at most. */
 static int64_t bound_at(const struct points *points, size_t i, size_t machine,
-			const struct sonde_clock_line *line)
+			const struct sonde_clock_offset *line)
 {
 	const struct sonde_host_clock *clock = known_at(points, i, machine);
 	int64_t shown_ns = time_at(points, i) + clock->offset_ns;
 	int64_t off_ns =
-		clock->offset_ns + sonde_clock_line_add_ns(line, shown_ns);
+		clock->offset_ns + sonde_clock_offset_add_ns(line, shown_ns);
 
 	return (off_ns < 0 ? -off_ns : off_ns) + clock->bound_ns +
 	       clock->bound_ns / 1000 + 1;
 }
 
-static bool is_line_writable(const struct sonde_clock_line *line)
+static bool is_line_writable(const struct sonde_clock_offset *line)
 {
 	return is_writable(line->at_ns[0]) && is_writable(line->at_ns[1]) &&
 	       is_writable(line->add_ns[0]) && is_writable(line->add_ns[1]);
@@ -218,8 +218,8 @@ static int make_own(struct sonde_host_line *to)
 	to->is_known = true;
 	to->nr_known = to->line.nr_points = 2;
 	to->line.at_ns[1] = FLAT_NS;
-	to->line.points[0].at_ns = -SONDE_CLOCK_LINE_MAX;
-	to->line.points[1].at_ns = SONDE_CLOCK_LINE_MAX;
+	to->line.points[0].at_ns = -SONDE_CLOCK_OFFSET_MAX;
+	to->line.points[1].at_ns = SONDE_CLOCK_OFFSET_MAX;
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * host_lines.h - the clocks of several machines put on the first one's, for as long
  * as that was traced: what `sonde sync --write` writes beside traces
- * (reader/core/clock_line.h).
+ * (reader/core/clock_offset.h).
  *
  * The first machine's time is looked at in points, at most half a minute apart, and
  * at each of them each clock is known to a bound, or isn't (host_clocks.h). A clock is
@@ -21,11 +21,11 @@
 #include <stdint.h>
 
 #include "analysis/reports/transfers.h"
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 
 struct sonde_host_line {
 	bool is_known; /* somewhere */
-	struct sonde_clock_line line;
+	struct sonde_clock_offset line;
 	size_t nr_known;   /* points where it is known */
 	int64_t widest_ns; /* of their bounds */
 };

@@ -15,7 +15,7 @@
 
 #include "analysis/reports/reports.h"
 #include "base/port.h"
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 #include "reader/reader.h"
 
 #define EVENT_ROWS  32

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 #include "reader/core/open.h"
 #include "reader/core/packets.h"
 #include "sys/textfile.h"
@@ -205,15 +205,15 @@ static int add_streams(struct sonde_source *source,
 /* The file that puts its times on another machine's clock, if there is one. */
 static int open_clock(struct sonde_source *source)
 {
-	char *path = join(source->path, SONDE_CLOCK_LINE_FILE);
+	char *path = join(source->path, SONDE_CLOCK_OFFSET_FILE);
 	char *text = path && open_is_file(path) ?
-			     malloc(SONDE_CLOCK_LINE_BYTES) :
+			     malloc(SONDE_CLOCK_OFFSET_BYTES) :
 			     NULL;
 	int err = path ? 0 : -ENOMEM;
 	int nr = -ENOENT;
 
 	if (text)
-		nr = sonde_textfile_read(text, SONDE_CLOCK_LINE_BYTES, "%s",
+		nr = sonde_textfile_read(text, SONDE_CLOCK_OFFSET_BYTES, "%s",
 					 path);
 	if (text)
 		err = sonde_trace_set_clock(source, nr < 0 ? NULL : text);

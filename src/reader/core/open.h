@@ -25,7 +25,7 @@ int sonde_trace_add_source(struct sonde_trace *trace, const char *path,
 			   struct sonde_source **ret_source);
 
 /* Puts its times on another machine's clock, as a file `.clock` says
- * (core/clock_line.h); one that makes no sense is a problem of the trace's, and
+ * (core/clock_offset.h); one that makes no sense is a problem of the trace's, and
  * changes nothing. Before streams are added. `text` ends with a zero; NULL: it
  * can't be read. -ENOMEM. */
 int sonde_trace_set_clock(struct sonde_source *source, const char *text);

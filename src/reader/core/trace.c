@@ -21,7 +21,7 @@
 #include "base/port.h"
 #include "ctf/packed.h"
 #include "reader/attribution.h"
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 #include "reader/core/open.h"
 #include "reader/core/packets.h"
 #include "reader/core/problems.h"
@@ -438,7 +438,7 @@ static int bad_clock(const struct sonde_source *source, const char *why)
 	};
 
 	sonde_problem_say(source->trace, &problem,
-			  "%.100s/" SONDE_CLOCK_LINE_FILE
+			  "%.100s/" SONDE_CLOCK_OFFSET_FILE
 			  "%s: times are as they were recorded; sonde sync "
 			  "--write makes it anew",
 			  source->path, why);
@@ -448,7 +448,8 @@ static int bad_clock(const struct sonde_source *source, const char *why)
 int sonde_trace_set_clock(struct sonde_source *source, const char *text)
 {
 	struct sonde_pool *pool = &source->trace->pool;
-	struct sonde_clock_line *line = sonde_pool_get(pool, 1, sizeof(*line));
+	struct sonde_clock_offset *line =
+		sonde_pool_get(pool, 1, sizeof(*line));
 	char why[64];
 	size_t nr_line;
 	int err;
@@ -457,14 +458,14 @@ int sonde_trace_set_clock(struct sonde_source *source, const char *text)
 		return bad_clock(source, " can't be read");
 	if (!line)
 		return -ENOMEM;
-	err = sonde_clock_line_parse(text, pool, line, &nr_line);
+	err = sonde_clock_offset_parse(text, pool, line, &nr_line);
 	(void)snprintf(why, sizeof(why), ", line %zu, makes no sense", nr_line);
 	if (err)
 		return err == -EINVAL ? bad_clock(source, why) : err;
 	source->line = line;
 	for (size_t i = 0; i < source->schema->nr_clocks; i++)
 		source->scales[i] =
-			sonde_clock_line_scale(line, &source->scales[i]);
+			sonde_clock_offset_scale(line, &source->scales[i]);
 	return 0;
 }
 
@@ -570,10 +571,10 @@ struct sonde_clock_widest sonde_source_widest(const struct sonde_source *source)
 
 	sonde_source_widen(source, &begin_ns, &end_ns);
 	if (source->line && begin_ns <= end_ns)
-		widest =
-			sonde_clock_line_widest(source->line, begin_ns, end_ns);
+		widest = sonde_clock_offset_widest(source->line, begin_ns,
+						   end_ns);
 	if (widest.bound_ns >= 0)
-		widest.bound_ns += SONDE_CLOCK_LINE_ROUNDING_NS;
+		widest.bound_ns += SONDE_CLOCK_OFFSET_ROUNDING_NS;
 	return widest;
 }
 

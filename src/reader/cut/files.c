@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 #include "sys/nameless.h"
 #include "sys/write.h"
 
@@ -162,7 +162,7 @@ static int copy_metadata(struct sonde_cut_files *files, size_t i)
 /* How its clock is to another machine's, if its times were read so. */
 static int write_clock_line(struct sonde_cut_files *files, size_t i)
 {
-	const struct sonde_clock_line *line = files->trace->sources[i]->line;
+	const struct sonde_clock_offset *line = files->trace->sources[i]->line;
 	char to[SONDE_CUT_PATH_BYTES];
 	char *text;
 	int out;
@@ -170,13 +170,13 @@ static int write_clock_line(struct sonde_cut_files *files, size_t i)
 
 	if (!line)
 		return 0;
-	err = put_path(files, i, SONDE_CLOCK_LINE_FILE, to);
+	err = put_path(files, i, SONDE_CLOCK_OFFSET_FILE, to);
 	if (err != 0)
 		return err;
 	out = files_make_file(files, i, to);
 	if (out < 0)
 		return out;
-	text = sonde_clock_line_text(line);
+	text = sonde_clock_offset_text(line);
 	err = text ? write_all(files, to, out, (const uint8_t *)text,
 			       strlen(text)) :
 		     -ENOMEM;

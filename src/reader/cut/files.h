@@ -2,7 +2,7 @@
 /*
  * files.h - the files of a cut: in one directory, and in it one for each source
  * if there are several, called by its number and name; in each the metadata as
- * they are, the clock's line if its times were read by one (core/clock_line.h), and
+ * they are, the clock's line if its times were read by one (core/clock_offset.h), and
  * streams under the names they had. A stream of which nothing is
  * kept has no file. Those that a function takes (to.h) are made without a name.
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * beat.c - heartbeats as lines (beat.h, line.h).
+ * beat.c - heartbeats as lines (beat.h, key_values.h).
  */
 #include "session/net/beat.h"
 
 #include <errno.h>
 
 #include "base/port.h"
-#include "session/net/line.h"
+#include "session/net/key_values.h"
 
 static const char *const states[] = {
 	[SONDE_NET_BEAT_RUNNING] = "running",
@@ -48,14 +48,14 @@ static const struct sonde_net_field beat_fields[] = {
 size_t sonde_net_beat_put(const struct sonde_net_beat *beat,
 			  char to[SONDE_NET_HEAD_MAX])
 {
-	return sonde_net_line_put("sonde1 alive", beat_fields, beat, to);
+	return sonde_net_values_put("sonde1 alive", beat_fields, beat, to);
 }
 
 int sonde_net_beat_parse(const char *bytes, size_t size,
 			 struct sonde_net_beat *ret_beat)
 {
-	size = sonde_net_line_take("sonde1 alive", beat_fields, bytes, size,
-				   ret_beat);
+	size = sonde_net_values_take("sonde1 alive", beat_fields, bytes, size,
+				     ret_beat);
 	if (!size || !sonde_net_is_name(ret_beat->host) ||
 	    !sonde_net_is_name(ret_beat->recording) || !ret_beat->interval_ms ||
 	    ret_beat->ahead_ns > SONDE_NET_BEAT_AHEAD_MAX ||

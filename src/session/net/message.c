@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.c - heads as lines (message.h, line.h), and what names in them may be.
+ * message.c - heads as lines (message.h, key_values.h), and what names in them may be.
  * Of all fields only `packed` may be left out.
  */
 #include "session/net/message.h"
@@ -10,7 +10,7 @@
 
 #include "base/port.h"
 #include "base/sum.h"
-#include "session/net/line.h"
+#include "session/net/key_values.h"
 
 static const char *const kinds[] = {
 	[SONDE_NET_PACKET] = "packet",
@@ -106,7 +106,7 @@ static const struct sonde_net_field head_fields[] = {
 size_t sonde_net_head_put(const struct sonde_net_head *head,
 			  char to[SONDE_NET_HEAD_MAX])
 {
-	return sonde_net_line_put("sonde1", head_fields, head, to);
+	return sonde_net_values_put("sonde1", head_fields, head, to);
 }
 
 static bool is_head_valid(const struct sonde_net_head *head)
@@ -126,8 +126,8 @@ static bool is_head_valid(const struct sonde_net_head *head)
 int sonde_net_head_parse(const char *bytes, size_t size,
 			 struct sonde_net_head *ret_head)
 {
-	size = sonde_net_line_take("sonde1", head_fields, bytes, size,
-				   ret_head);
+	size = sonde_net_values_take("sonde1", head_fields, bytes, size,
+				     ret_head);
 	return size && is_head_valid(ret_head) ? (int)size : -EINVAL;
 }
 

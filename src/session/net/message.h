@@ -48,7 +48,7 @@ enum sonde_net_kind {
 #define SONDE_NET_FILE_BYTES_MAX ((uint64_t)1 << 50)
 
 /* A document that a trace may have, besides metadata and indexes: how its clock is to
- * another machine's (reader/core/clock_line.h has its name, too). */
+ * another machine's (reader/core/clock_offset.h has its name, too). */
 #define SONDE_NET_CLOCK ".clock"
 
 struct sonde_net_head {

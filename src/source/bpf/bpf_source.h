@@ -9,7 +9,7 @@
  *	leave_out.c	those that are tested when records are read; what is
  *			delivered in place of what was written
  *	stacks.c	frames behind records into numbers of call stacks
- *	object.c	the programs and maps: load, map, attach
+ *	programs.c	the programs and maps: load, map, attach
  *	probes.c	those at the kernel's functions
  *	kprobes.c	those that rules say, with call stacks
  *	misses.c	hits of those that the kernel left out
@@ -126,7 +126,7 @@ struct bpf_source {
 	bool has_copies; /* that, or call stacks */
 	struct sonde_callstacks_own own_code; /* with call stacks */
 
-	/* the programs (object.c, conditions.c) */
+	/* the programs (programs.c, conditions.c) */
 	struct sonde_btf btf; /* until they are loaded, if it was asked for */
 	unsigned char *image;
 	size_t image_size;
@@ -244,7 +244,7 @@ uint32_t bpf_stacks_number(const struct bpf_source *source,
 			   const struct bpf_frames *frames, uint32_t pid,
 			   uint64_t at);
 
-/* ---- object.c ---- */
+/* ---- programs.c ---- */
 
 /* Whether this kernel and user can at all: 0 or -errno with *error. */
 int bpf_object_able(struct bpf_source *source,

@@ -204,7 +204,7 @@ enum sonde_bpf_event {
 /*
  * Constants of the programs. In their code each is an instruction that loads
  * SONDE_BPF_CONST_MARK + its index; before they are loaded, the value is put
- * there (object.c). So the verifier folds them and drops what can't be reached,
+ * there (programs.c). So the verifier folds them and drops what can't be reached,
  * and the programs needn't fetch them from memory.
  */
 enum sonde_bpf_const {

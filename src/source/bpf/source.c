@@ -108,7 +108,7 @@ static void bpf_close(struct sonde_source *base)
 	free(source);
 }
 
-/* Which conditions are put into; without any, object.c takes others. */
+/* Which conditions are put into; without any, programs.c takes others. */
 static int copy_image(struct bpf_source *source)
 {
 	const unsigned char *from = sonde_bpf_programs;

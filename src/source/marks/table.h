@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * table.h - the events that lines have turned out to be (marks/line.h), each with
+ * table.h - the events that lines have turned out to be (marks/mark.h), each with
  * its description, in the order of coming: a source that is given lines tells the
  * trace of them by this.
  *
@@ -18,7 +18,7 @@
 #ifndef SOURCE_MARKS_TABLE_H
 #define SOURCE_MARKS_TABLE_H
 
-#include "source/marks/line.h"
+#include "source/marks/mark.h"
 #include "types/select.h"
 
 /* Kinds, besides those of texts, which have one for each level. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * marks.h - lines that programs write to the instance's file trace_marker
- * (marks/line.h), each an event of the trace: one system call, from any program.
+ * (marks/mark.h), each an event of the trace: one system call, from any program.
  *
  * The kernel records the bytes, as its event ftrace:print, whoever's events are
  * recorded; what they say is found out where they are read. Whether the file may be

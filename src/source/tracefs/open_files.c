@@ -87,7 +87,7 @@ static size_t write_payload(struct sonde_open_files *opened, uint32_t pid,
 			    int32_t fd, uint32_t flags, const char *name)
 {
 	uint8_t *at = opened->payload;
-	uint64_t table = pid; /* by /proc: source/statedump/dump.h */
+	uint64_t table = pid; /* by /proc: source/statedump/source.h */
 	size_t size = strlen(name) + 1;
 
 	memcpy(at, &pid, 4);

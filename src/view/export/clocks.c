@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 
 static bool clocks_has_times(const struct sonde_source *source)
 {

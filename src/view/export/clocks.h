@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * clocks.h - how well the times of an export's machines can be compared: whose clock
- * each was put on, and how far its times can be from that (reader/core/clock_line.h).
+ * each was put on, and how far its times can be from that (reader/core/clock_offset.h).
  */
 #ifndef VIEW_EXPORT_CLOCKS_H
 #define VIEW_EXPORT_CLOCKS_H

@@ -15,7 +15,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 #include "reader/reader.h"
 #include "view/http/columns.h"
 #include "view/http/parts.h"

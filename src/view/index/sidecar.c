@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 #include "sys/nameless.h"
 #include "sys/userdir.h"
 #include "sys/write.h"
@@ -213,8 +213,8 @@ static void find_key(const struct sonde_trace *trace,
 		sonde_source_get_info(sonde_trace_source(trace, i), &info);
 		(void)snprintf(path, sizeof(path), "%s/metadata", info.path);
 		sum_file(&what, path);
-		(void)snprintf(path, sizeof(path), "%s/" SONDE_CLOCK_LINE_FILE,
-			       info.path);
+		(void)snprintf(path, sizeof(path),
+			       "%s/" SONDE_CLOCK_OFFSET_FILE, info.path);
 		sum_file(&what, path);
 	}
 	for (size_t i = 0; i < sonde_trace_nr_streams(trace); i++) {

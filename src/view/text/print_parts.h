@@ -137,7 +137,7 @@ int sonde_print_columns(struct sonde_printer *printer,
 /* The same file: sees to that it has names. 0 or -ENOMEM. */
 int sonde_printer_need_names(struct sonde_printer *printer);
 
-/* print_line.c: one event in the printer's style. */
+/* print_event.c: one event in the printer's style. */
 void sonde_print_line(struct sonde_print_part *part,
 		      const struct sonde_event *event);
 /* A difference, or that it or the order of the two is not known, as the style

@@ -15,7 +15,7 @@
 
 #include "ctf/directory.h"
 #include "source/packer.h"
-#include "source/statedump/dump.h"
+#include "source/statedump/source.h"
 #include "types/build.h"
 
 #include "session/kernel.h"

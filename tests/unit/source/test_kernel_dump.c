@@ -29,11 +29,11 @@
 #include <unistd.h>
 
 #include "source/statedump/buildid.h"
-#include "source/statedump/dump.h"
 #include "source/statedump/kernel_records.h"
 #include "source/statedump/mapped_files.h"
 #include "source/statedump/proc_text.h"
 #include "source/statedump/socket.h"
+#include "source/statedump/source.h"
 #include "source/statedump/tasks.h"
 #include "sys/textfile.h"
 #include "types/desc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line.h - what heads of messages (message.h), heartbeats (beat.h) and the words of
+ * key_values.h - what heads of messages (message.h), heartbeats (beat.h) and the words of
  * those who work (fleet/words.h) are: a line of KEY=VALUE, with blanks between,
  * whose last one is a sum of all before it.
  *
@@ -10,8 +10,8 @@
  * then the sum is right, too. In texts, bytes other than letters, digits and a few
  * signs are %XX.
  */
-#ifndef SESSION_NET_LINE_H
-#define SESSION_NET_LINE_H
+#ifndef SESSION_NET_KEY_VALUES_H
+#define SESSION_NET_KEY_VALUES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,14 +48,14 @@ struct sonde_net_field {
 
 /* The line that begins with `first`, its newline and a NUL behind that; its bytes,
  * or 0: they would be more than SONDE_NET_HEAD_MAX - 1. */
-size_t sonde_net_line_put(const char *first,
-			  const struct sonde_net_field *fields,
-			  const void *from, char to[SONDE_NET_HEAD_MAX]);
+size_t sonde_net_values_put(const char *first,
+			    const struct sonde_net_field *fields,
+			    const void *from, char to[SONDE_NET_HEAD_MAX]);
 
 /* Reads such a line at the start of `bytes`; its bytes, or 0: there is none, and
  * `to` may have been written to. */
-size_t sonde_net_line_take(const char *first,
-			   const struct sonde_net_field *fields,
-			   const void *bytes, size_t size, void *to);
+size_t sonde_net_values_take(const char *first,
+			     const struct sonde_net_field *fields,
+			     const void *bytes, size_t size, void *to);
 
-#endif /* SESSION_NET_LINE_H */
+#endif /* SESSION_NET_KEY_VALUES_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * dump.h - the state of the system at an instant, as events: what a trace can't
+ * source.h - the state of the system at an instant, as events: what a trace can't
  * tell because it began before.
  *
  * A source (source/source.h) of one stream, "dump", that delivers what take()
@@ -52,8 +52,8 @@
  * What the kernel says by either is checked before it is used: names hold any
  * bytes, and are recorded with those that aren't printable as they are.
  */
-#ifndef SOURCE_STATEDUMP_DUMP_H
-#define SOURCE_STATEDUMP_DUMP_H
+#ifndef SOURCE_STATEDUMP_SOURCE_H
+#define SOURCE_STATEDUMP_SOURCE_H
 
 #include "source/source.h"
 #include "source/statedump/model.h"
@@ -67,4 +67,4 @@ sonde_statedump_reader(const struct sonde_source *source);
 int sonde_statedump_read_by(struct sonde_source *source,
 			    enum sonde_statedump_reader reader);
 
-#endif /* SOURCE_STATEDUMP_DUMP_H */
+#endif /* SOURCE_STATEDUMP_SOURCE_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * dump.c - the state of the system as a source (dump.h).
+ * source.c - the state of the system as a source (source.h).
  *
  * Threads are collected first (tasks.h), since a parent or
  * a table of descriptors is only understood when all are known; files go out as
  * they are found, mappings process by process (mapped_files.h).
  */
-#include "source/statedump/dump.h"
+#include "source/statedump/source.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_line.c - a clock put on another one's time by a straight line
- * (clock_line.h).
+ * clock_offset.c - a clock put on another one's time by a straight line
+ * (clock_offset.h).
  *
  * The line becomes part of the scale that turns counters into times, so reading
  * costs what it did. With r nanoseconds to a tick and k added to each of them, a
  * time t = base + ticks r becomes t + add(t) = (base + add(base)) + ticks r (1 + k).
  */
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -54,18 +54,18 @@ static bool clock_take_number(struct clock_text *text, int64_t *ret_number)
 {
 	return clock_take_word(text, " ") &&
 	       sonde_number_take_signed(&text->at, ret_number) &&
-	       *ret_number <= SONDE_CLOCK_LINE_MAX &&
-	       *ret_number >= -SONDE_CLOCK_LINE_MAX;
+	       *ret_number <= SONDE_CLOCK_OFFSET_MAX &&
+	       *ret_number >= -SONDE_CLOCK_OFFSET_MAX;
 }
 
-static bool take_to(struct clock_text *text, struct sonde_clock_line *line)
+static bool take_to(struct clock_text *text, struct sonde_clock_offset *line)
 {
 	size_t length;
 
 	if (!clock_take_word(text, "to "))
 		return false;
 	length = strcspn(text->at, "\n");
-	if (!length || length > SONDE_CLOCK_LINE_HOST)
+	if (!length || length > SONDE_CLOCK_OFFSET_HOST)
 		return false;
 	memcpy(line->to, text->at, length);
 	line->to[length] = 0;
@@ -73,7 +73,7 @@ static bool take_to(struct clock_text *text, struct sonde_clock_line *line)
 	return take_line_end(text);
 }
 
-bool sonde_clock_line_is_steep(const struct sonde_clock_line *line)
+bool sonde_clock_offset_is_steep(const struct sonde_clock_offset *line)
 {
 	wide rise = (wide)line->add_ns[1] - line->add_ns[0];
 	wide run = (wide)line->at_ns[1] - line->at_ns[0];
@@ -81,7 +81,8 @@ bool sonde_clock_line_is_steep(const struct sonde_clock_line *line)
 	return (rise < 0 ? -rise : rise) * STEEPNESS > run;
 }
 
-static bool take_course(struct clock_text *text, struct sonde_clock_line *line)
+static bool take_course(struct clock_text *text,
+			struct sonde_clock_offset *line)
 {
 	if (!clock_take_word(text, "line"))
 		return false;
@@ -90,7 +91,7 @@ static bool take_course(struct clock_text *text, struct sonde_clock_line *line)
 		    !clock_take_number(text, &line->add_ns[i]))
 			return false;
 	return line->at_ns[0] < line->at_ns[1] &&
-	       !sonde_clock_line_is_steep(line) && take_line_end(text);
+	       !sonde_clock_offset_is_steep(line) && take_line_end(text);
 }
 
 static bool clock_take_point(struct clock_text *text,
@@ -108,14 +109,14 @@ static bool clock_take_point(struct clock_text *text,
 }
 
 static int take_points(struct clock_text *text, struct sonde_pool *pool,
-		       struct sonde_clock_line *line)
+		       struct sonde_clock_offset *line)
 {
 	size_t capacity = 0;
 
 	while (*text->at) {
 		struct sonde_clock_point point;
 
-		if (line->nr_points == SONDE_CLOCK_LINE_POINTS ||
+		if (line->nr_points == SONDE_CLOCK_OFFSET_POINTS ||
 		    !clock_take_point(text, &point) ||
 		    (line->nr_points &&
 		     point.at_ns <= line->points[line->nr_points - 1].at_ns))
@@ -130,12 +131,12 @@ static int take_points(struct clock_text *text, struct sonde_pool *pool,
 	return line->nr_points ? 0 : -EINVAL;
 }
 
-int sonde_clock_line_parse(const char *text, struct sonde_pool *pool,
-			   struct sonde_clock_line *ret_line,
-			   size_t *ret_nr_line)
+int sonde_clock_offset_parse(const char *text, struct sonde_pool *pool,
+			     struct sonde_clock_offset *ret_line,
+			     size_t *ret_nr_line)
 {
 	struct clock_text at = { .at = text, .line = 1 };
-	struct sonde_clock_line line = { .nr_points = 0 };
+	struct sonde_clock_offset line = { .nr_points = 0 };
 	int err = -EINVAL;
 
 	if (clock_take_word(&at, HEAD) && take_line_end(&at) &&
@@ -149,7 +150,7 @@ int sonde_clock_line_parse(const char *text, struct sonde_pool *pool,
 
 /* ---- writing ---- */
 
-static void clock_write_text(const struct sonde_clock_line *line,
+static void clock_write_text(const struct sonde_clock_offset *line,
 			     struct sonde_text *to)
 {
 	sonde_text_add(to, HEAD "\nto %s\nline", line->to);
@@ -168,7 +169,7 @@ static void clock_write_text(const struct sonde_clock_line *line,
 	}
 }
 
-char *sonde_clock_line_text(const struct sonde_clock_line *line)
+char *sonde_clock_offset_text(const struct sonde_clock_offset *line)
 {
 	struct sonde_text text = { .size = 0 };
 
@@ -190,13 +191,13 @@ static int64_t clamp_ns(wide ns)
 }
 
 /* What is added to each nanosecond, in 2^-64. */
-static wide growth(const struct sonde_clock_line *line)
+static wide growth(const struct sonde_clock_offset *line)
 {
 	return ((wide)line->add_ns[1] - line->add_ns[0]) * ((wide)1 << 64) /
 	       ((wide)line->at_ns[1] - line->at_ns[0]);
 }
 
-static wide add_wide(const struct sonde_clock_line *line, int64_t time_ns)
+static wide add_wide(const struct sonde_clock_offset *line, int64_t time_ns)
 {
 	wide rise = (wide)line->add_ns[1] - line->add_ns[0];
 
@@ -205,15 +206,15 @@ static wide add_wide(const struct sonde_clock_line *line, int64_t time_ns)
 		       ((wide)line->at_ns[1] - line->at_ns[0]);
 }
 
-int64_t sonde_clock_line_add_ns(const struct sonde_clock_line *line,
-				int64_t time_ns)
+int64_t sonde_clock_offset_add_ns(const struct sonde_clock_offset *line,
+				  int64_t time_ns)
 {
 	return clamp_ns(add_wide(line, time_ns));
 }
 
 struct sonde_clock_scale
-sonde_clock_line_scale(const struct sonde_clock_line *line,
-		       const struct sonde_clock_scale *scale)
+sonde_clock_offset_scale(const struct sonde_clock_offset *line,
+			 const struct sonde_clock_scale *scale)
 {
 	wide more = growth(line);
 	/* whole is below 2^30, `more` below 2^55 */
@@ -237,8 +238,8 @@ sonde_clock_line_scale(const struct sonde_clock_line *line,
 	};
 }
 
-int64_t sonde_clock_line_bound_ns(const struct sonde_clock_line *line,
-				  int64_t time_ns)
+int64_t sonde_clock_offset_bound_ns(const struct sonde_clock_offset *line,
+				    int64_t time_ns)
 {
 	const struct sonde_clock_point *points = line->points;
 	int64_t bound_ns = 0;
@@ -259,10 +260,10 @@ int64_t sonde_clock_line_bound_ns(const struct sonde_clock_line *line,
 	return bound_ns;
 }
 
-static void widen_at(const struct sonde_clock_line *line, int64_t time_ns,
+static void widen_at(const struct sonde_clock_offset *line, int64_t time_ns,
 		     struct sonde_clock_widest *widest)
 {
-	int64_t bound_ns = sonde_clock_line_bound_ns(line, time_ns);
+	int64_t bound_ns = sonde_clock_offset_bound_ns(line, time_ns);
 
 	if (bound_ns > widest->bound_ns)
 		widest->bound_ns = bound_ns;
@@ -271,8 +272,8 @@ static void widen_at(const struct sonde_clock_line *line, int64_t time_ns,
 }
 
 struct sonde_clock_widest
-sonde_clock_line_widest(const struct sonde_clock_line *line, int64_t from_ns,
-			int64_t to_ns)
+sonde_clock_offset_widest(const struct sonde_clock_offset *line,
+			  int64_t from_ns, int64_t to_ns)
 {
 	struct sonde_clock_widest widest = { .bound_ns = -1, .is_all = true };
 
@@ -292,10 +293,10 @@ int64_t sonde_source_bound_ns(const struct sonde_source *source,
 {
 	int64_t bound_ns =
 		source->line ?
-			sonde_clock_line_bound_ns(source->line, time_ns) :
+			sonde_clock_offset_bound_ns(source->line, time_ns) :
 			-1;
 
-	return bound_ns < 0 ? -1 : bound_ns + SONDE_CLOCK_LINE_ROUNDING_NS;
+	return bound_ns < 0 ? -1 : bound_ns + SONDE_CLOCK_OFFSET_ROUNDING_NS;
 }
 
 int64_t sonde_source_apart_ns(const struct sonde_source *one, int64_t one_ns,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * line.c - a mark's words into an event, and back (line.h).
+ * mark.c - a mark's words into an event, and back (mark.h).
  *
  * A line is copied once, and then cut where its words end: each name and text is
  * followed by a NUL within the copy, which has room for one more than the line.
  * What a quoted text stands for is never longer than it, so it takes its place.
  */
-#include "source/marks/line.h"
+#include "source/marks/mark.h"
 
 #include <errno.h>
 #include <stdio.h>

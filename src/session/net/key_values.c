@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line.c - lines of KEY=VALUE (line.h).
+ * key_values.c - lines of KEY=VALUE (key_values.h).
  *
  * A field's kind says how its value is written and read; what is in a structure is
  * copied, as it may be of any alignment. Reading moves a place in a copy of the
  * line, which ends with a NUL: it never goes beyond.
  */
-#include "session/net/line.h"
+#include "session/net/key_values.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -74,9 +74,9 @@ static bool net_is_left_out(const struct sonde_net_field *field,
 	       !memcmp(place, &nothing, sizeof(nothing));
 }
 
-size_t sonde_net_line_put(const char *first,
-			  const struct sonde_net_field *fields,
-			  const void *from, char to[SONDE_NET_HEAD_MAX])
+size_t sonde_net_values_put(const char *first,
+			    const struct sonde_net_field *fields,
+			    const void *from, char to[SONDE_NET_HEAD_MAX])
 {
 	struct sonde_text text = { .to = to, .size = SONDE_NET_HEAD_MAX };
 
@@ -183,9 +183,9 @@ static size_t net_copy_line(const char *bytes, size_t size,
 	return size;
 }
 
-size_t sonde_net_line_take(const char *first,
-			   const struct sonde_net_field *fields,
-			   const void *bytes, size_t size, void *to)
+size_t sonde_net_values_take(const char *first,
+			     const struct sonde_net_field *fields,
+			     const void *bytes, size_t size, void *to)
 {
 	const struct sonde_net_field *field = fields;
 	char line[SONDE_NET_HEAD_MAX];
@@ -205,7 +205,7 @@ size_t sonde_net_line_take(const char *first,
 			    field->kind != SONDE_NET_SOME)
 			return 0;
 	}
-	return sonde_net_line_put(first, fields, to, again) == size &&
+	return sonde_net_values_put(first, fields, to, again) == size &&
 			       !memcmp(again, line, size) ?
 		       size :
 		       0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_line.c - an event in columns, or as a JSON object of columns.
+ * print_event.c - an event in columns, or as a JSON object of columns.
  *
  * The text in front of a column (blanks, or JSON's key) is made once and kept
  * in its `lead`.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_clock_line.c - the file .clock: what is taken and what is refused, and that
+ * test_clock_offset.c - the file .clock: what is taken and what is refused, and that
  * a scale with the line in it shows what the line says.
  */
 #include "unit.h"
@@ -12,29 +12,29 @@
 #include <string.h>
 
 #include "random.h"
-#include "reader/core/clock_line.h"
+#include "reader/core/clock_offset.h"
 
 #define S INT64_C(1000000000)
 
 static int parse(const char *text, struct sonde_pool *pool,
-		 struct sonde_clock_line *line, size_t *nr)
+		 struct sonde_clock_offset *line, size_t *nr)
 {
 	sonde_pool_init(pool, 0);
-	return sonde_clock_line_parse(text, pool, line, nr);
+	return sonde_clock_offset_parse(text, pool, line, nr);
 }
 
 static void what_is_written_is_read_again(void **state)
 {
 	struct sonde_clock_point points[] = { { -5, 7 }, { 0, -1 }, { 9, 0 } };
-	const struct sonde_clock_line line = {
+	const struct sonde_clock_offset line = {
 		.to = "web 1",
 		.at_ns = { -7 * S, 8 * S },
 		.add_ns = { 3, -4 },
 		.points = points,
 		.nr_points = 3,
 	};
-	char *text = sonde_clock_line_text(&line);
-	struct sonde_clock_line again;
+	char *text = sonde_clock_offset_text(&line);
+	struct sonde_clock_offset again;
 	struct sonde_pool pool;
 	size_t nr;
 
@@ -74,7 +74,7 @@ static void what_makes_no_sense_is_refused_by_its_line(void **state)
 		{ GOOD "at 1 2\nat 1 2\n", 6 },
 		{ GOOD "at 1 2\nat 2 x\n", 5 },
 	};
-	struct sonde_clock_line line;
+	struct sonde_clock_offset line;
 	struct sonde_pool pool;
 	size_t nr;
 
@@ -91,7 +91,7 @@ static void what_makes_no_sense_is_refused_by_its_line(void **state)
 
 static void a_bound_holds_between_two_known_points_only(void **state)
 {
-	struct sonde_clock_line line;
+	struct sonde_clock_offset line;
 	struct sonde_pool pool;
 	size_t nr;
 
@@ -100,18 +100,18 @@ static void a_bound_holds_between_two_known_points_only(void **state)
 				    "at 50 2\nat 60 3\nat 70 9\n",
 			       &pool, &line, &nr),
 			 0);
-	assert_int_equal(sonde_clock_line_bound_ns(&line, 9), -1);
-	assert_int_equal(sonde_clock_line_bound_ns(&line, 10), 7);
-	assert_int_equal(sonde_clock_line_bound_ns(&line, 19), 7);
-	assert_int_equal(sonde_clock_line_bound_ns(&line, 25), -1);
-	assert_int_equal(sonde_clock_line_bound_ns(&line, 39), -1);
-	assert_int_equal(sonde_clock_line_bound_ns(&line, 45), 3);
-	assert_int_equal(sonde_clock_line_bound_ns(&line, 70), 9);
-	assert_int_equal(sonde_clock_line_bound_ns(&line, 71), -1);
-	assert_int_equal(sonde_clock_line_widest(&line, 40, 55).bound_ns, 9);
-	assert_true(sonde_clock_line_widest(&line, 40, 55).is_all);
-	assert_false(sonde_clock_line_widest(&line, 12, 55).is_all);
-	assert_int_equal(sonde_clock_line_widest(&line, 71, 72).bound_ns, -1);
+	assert_int_equal(sonde_clock_offset_bound_ns(&line, 9), -1);
+	assert_int_equal(sonde_clock_offset_bound_ns(&line, 10), 7);
+	assert_int_equal(sonde_clock_offset_bound_ns(&line, 19), 7);
+	assert_int_equal(sonde_clock_offset_bound_ns(&line, 25), -1);
+	assert_int_equal(sonde_clock_offset_bound_ns(&line, 39), -1);
+	assert_int_equal(sonde_clock_offset_bound_ns(&line, 45), 3);
+	assert_int_equal(sonde_clock_offset_bound_ns(&line, 70), 9);
+	assert_int_equal(sonde_clock_offset_bound_ns(&line, 71), -1);
+	assert_int_equal(sonde_clock_offset_widest(&line, 40, 55).bound_ns, 9);
+	assert_true(sonde_clock_offset_widest(&line, 40, 55).is_all);
+	assert_false(sonde_clock_offset_widest(&line, 12, 55).is_all);
+	assert_int_equal(sonde_clock_offset_widest(&line, 71, 72).bound_ns, -1);
 	sonde_pool_fini(&pool);
 }
 
@@ -134,30 +134,32 @@ static void a_scale_with_the_line_shows_what_the_line_says(void **state)
 		};
 		uint64_t ticks = next_random(&random) >> 5;
 		int64_t own = sonde_scale_ns(&scale, ticks);
-		const struct sonde_clock_line line = {
+		const struct sonde_clock_offset line = {
 			.at_ns = { own - 5 * S, own - 5 * S + run },
 			.add_ns = { add, add + run / 1000000 * slope },
 		};
 		struct sonde_clock_scale other =
-			sonde_clock_line_scale(&line, &scale);
+			sonde_clock_offset_scale(&line, &scale);
 		int64_t shown = sonde_scale_ns(&other, ticks);
 
 		assert_in_range(
-			shown - (own + sonde_clock_line_add_ns(&line, own)) +
-				SONDE_CLOCK_LINE_ROUNDING_NS,
-			0, 2 * SONDE_CLOCK_LINE_ROUNDING_NS);
+			shown - (own + sonde_clock_offset_add_ns(&line, own)) +
+				SONDE_CLOCK_OFFSET_ROUNDING_NS,
+			0, 2 * SONDE_CLOCK_OFFSET_ROUNDING_NS);
 	}
 }
 
 static void times_behind_the_end_of_time_are_no_times(void **state)
 {
-	const struct sonde_clock_line line = {
+	const struct sonde_clock_offset line = {
 		.at_ns = { 0, S },
-		.add_ns = { SONDE_CLOCK_LINE_MAX, SONDE_CLOCK_LINE_MAX + 1000 },
+		.add_ns = { SONDE_CLOCK_OFFSET_MAX,
+			    SONDE_CLOCK_OFFSET_MAX + 1000 },
 	};
 	const struct sonde_clock_scale scale = { .whole = 1,
 						 .last = INT64_MAX - 2 };
-	struct sonde_clock_scale other = sonde_clock_line_scale(&line, &scale);
+	struct sonde_clock_scale other =
+		sonde_clock_offset_scale(&line, &scale);
 	int64_t last = sonde_scale_ns(&other, other.last);
 
 	(void)state;

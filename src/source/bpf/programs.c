@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * object.c - the programs and their maps: loaded, attached, released.
+ * programs.c - the programs and their maps: loaded, attached, released.
  *
  * All of it hangs on file descriptors of ours: whatever ends this process ends
  * the recording, and nothing is left in the system.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * line.h - a mark: an event that a program says in words, without a library of
+ * mark.h - a mark: an event that a program says in words, without a library of
  * ours (docs/marks.md).
  *
  *	LINE	[ '<' LEVEL '>' ] [ PROVIDER ':' ] EVENT { blanks FIELD '=' VALUE }
@@ -20,8 +20,8 @@
  *
  * Cost: about a microsecond; paid by who reads the line, not by who says it.
  */
-#ifndef SOURCE_MARKS_LINE_H
-#define SOURCE_MARKS_LINE_H
+#ifndef SOURCE_MARKS_MARK_H
+#define SOURCE_MARKS_MARK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -117,4 +117,4 @@ size_t sonde_marks_put_payload(const struct sonde_marks_line *mark,
 size_t sonde_marks_write(const struct sonde_marks_line *mark, char *out,
 			 size_t size);
 
-#endif /* SOURCE_MARKS_LINE_H */
+#endif /* SOURCE_MARKS_MARK_H */
