@@ -24,8 +24,8 @@
 #include "base/port.h"
 #include "base/time.h"
 #include "fleet/globs.h"
+#include "fleet/job_protocol.h"
 #include "fleet/order.h"
-#include "fleet/words.h"
 #include "session/net/work.h"
 
 #define NR_MAX      100000u

@@ -11,7 +11,7 @@
 
 #include "source/statedump/buildid.h"
 #include "source/statedump/kernel_records.h"
-#include "source/statedump/proc_text.h"
+#include "source/statedump/proc_parse.h"
 #include "source/statedump/socket.h"
 
 /* ---- text ---- */

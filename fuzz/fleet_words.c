@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fleet_words.c - fuzz fleet/words.h and fleet/job.h: any bytes as a word, a request
+ * fleet_words.c - fuzz fleet/job_protocol.h and fleet/job.h: any bytes as a word, a request
  * and an answer; a request made of decisions; and workers that say words made of
  * decisions to a list of units, some of which are done in the end.
  *
@@ -16,16 +16,16 @@
 
 static void check_word(const char *bytes, size_t size)
 {
-	struct sonde_fleet_word word;
+	struct sonde_fleet_message word;
 	char line[SONDE_NET_HEAD_MAX];
-	int n = sonde_fleet_word_parse(bytes, size, &word);
+	int n = sonde_fleet_message_parse(bytes, size, &word);
 
 	if (n < 0)
 		return;
 	FUZZ_CHECK((size_t)n + word.body == size);
 	FUZZ_CHECK(word.kind != SONDE_FLEET_PART ||
 		   word.begin + word.body <= word.all);
-	FUZZ_CHECK(sonde_fleet_word_put(&word, line) == (size_t)n);
+	FUZZ_CHECK(sonde_fleet_message_put(&word, line) == (size_t)n);
 	FUZZ_CHECK(!memcmp(line, bytes, (size_t)n));
 }
 
@@ -84,7 +84,7 @@ static size_t make_word(struct fuzz_input *in, char *to)
 {
 	uint8_t worker = fuzz_u8(in) % 4;
 	uint8_t size = fuzz_u8(in) % 8;
-	struct sonde_fleet_word word = {
+	struct sonde_fleet_message word = {
 		.kind = fuzz_u8(in) % (SONDE_FLEET_OVER + 1u), .worker = worker
 	};
 	size_t length;
@@ -93,7 +93,7 @@ static size_t make_word(struct fuzz_input *in, char *to)
 	word.begin = fuzz_u8(in) % 16;
 	word.all = fuzz_u8(in) % 24;
 	word.body = size;
-	length = sonde_fleet_word_put(&word, to);
+	length = sonde_fleet_message_put(&word, to);
 	memset(to + length, 'a' + worker, size);
 	return length + size;
 }

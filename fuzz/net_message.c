@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net_message.c - fuzz session/net/message.h, beat.h, nats_text.h, kafka_text.h and
+ * net_message.c - fuzz session/net/message.h, beat.h, nats_protocol.h, kafka_protocol.h and
  * fleet/notes.h: any bytes as the head of a message, as what an end says, as a subject
  * and an answer of NATS, as a topic, a URL and a setting of Kafka, as a body that is compressed, as a heartbeat, and a head and a heartbeat
  * made of decisions.
  *
  * Input: a byte that says which, and then bytes, or decisions.
  */
-#include "session/net/kafka_text.h"
+#include "session/net/kafka_protocol.h"
 #include "session/net/message.h"
-#include "session/net/nats_text.h"
+#include "session/net/nats_protocol.h"
 
 #include "ctf/packed.h"
 #include "fleet/notes.h"

@@ -11,7 +11,7 @@
 
 #include "cmd/host_keep.h"
 #include "cmd/host_policy.h"
-#include "fleet/words.h"
+#include "fleet/job_protocol.h"
 
 /* Sessions of which is known when machines asked for them. */
 #define SONDE_COMMAND_HOST_RECENT 16u
@@ -35,7 +35,7 @@ struct sonde_command_host_config {
 
 /*
  * Does it, by a process of this program, if the policy permits all of it. The answer,
- * as of fleet/words.h: malloc'd, at most SONDE_NET_WORK_MAX; NULL without memory.
+ * as of fleet/job_protocol.h: malloc'd, at most SONDE_NET_WORK_MAX; NULL without memory.
  */
 void *sonde_command_host_do(struct sonde_command_host_config *config,
 			    const struct sonde_fleet_order *order,

@@ -19,7 +19,7 @@ int sonde_command_report_on(const struct sonde_read_on *on,
 			    const struct sonde_read_ask *ask,
 			    const struct sonde_analysis *analysis);
 
-/* A look at traces (fleet/words.h), as a report: which machines they are of, "" if
+/* A look at traces (fleet/job_protocol.h), as a report: which machines they are of, "" if
  * there are some of an unknown one, and when. */
 #define SONDE_LOOK          "look"
 #define SONDE_LOOK_MACHINES "machines"

@@ -13,7 +13,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/report_on.h"
-#include "fleet/words.h"
+#include "fleet/job_protocol.h"
 #include "reader/reader.h"
 
 static int worker_put_items(const struct sonde_report_item *items, size_t nr)

@@ -114,14 +114,14 @@ static struct unit *choose_unit(struct sonde_fleet_job *job, uint64_t worker)
 	return best;
 }
 
-static int reply(enum sonde_fleet_word_kind kind,
-		 const struct sonde_fleet_word *to_word, char *to)
+static int reply(enum sonde_fleet_message_kind kind,
+		 const struct sonde_fleet_message *to_word, char *to)
 {
-	struct sonde_fleet_word word = { .kind = kind,
-					 .worker = to_word->worker,
-					 .unit = to_word->unit };
+	struct sonde_fleet_message word = { .kind = kind,
+					    .worker = to_word->worker,
+					    .unit = to_word->unit };
 
-	return (int)sonde_fleet_word_put(&word, to);
+	return (int)sonde_fleet_message_put(&word, to);
 }
 
 /* A worker that takes one has none: what it had before, it gave up. */
@@ -141,10 +141,10 @@ static void forget_answer(struct unit *unit)
 }
 
 static int hear_take(struct sonde_fleet_job *job, uint64_t now_ns,
-		     const struct sonde_fleet_word *word, char *to)
+		     const struct sonde_fleet_message *word, char *to)
 {
-	struct sonde_fleet_word given = { .kind = SONDE_FLEET_UNIT,
-					  .worker = word->worker };
+	struct sonde_fleet_message given = { .kind = SONDE_FLEET_UNIT,
+					     .worker = word->worker };
 	struct unit *unit;
 	size_t size;
 
@@ -159,13 +159,13 @@ static int hear_take(struct sonde_fleet_job *job, uint64_t now_ns,
 	unit->tries++;
 	given.unit = (uint64_t)(unit - job->units);
 	given.body = unit->request_size;
-	size = sonde_fleet_word_put(&given, to);
+	size = sonde_fleet_message_put(&given, to);
 	memcpy(to + size, unit->request, unit->request_size);
 	return (int)(size + unit->request_size);
 }
 
 /* False: this isn't what comes next. */
-static int put_part(struct unit *unit, const struct sonde_fleet_word *word,
+static int put_part(struct unit *unit, const struct sonde_fleet_message *word,
 		    const char *body, bool *ret_fits)
 {
 	*ret_fits = false;
@@ -189,7 +189,7 @@ static int put_part(struct unit *unit, const struct sonde_fleet_word *word,
 }
 
 static int hear_holder(struct sonde_fleet_job *job, uint64_t now_ns,
-		       const struct sonde_fleet_word *word, const char *body,
+		       const struct sonde_fleet_message *word, const char *body,
 		       char *to)
 {
 	struct unit *unit =
@@ -217,8 +217,8 @@ int sonde_fleet_job_hear(struct sonde_fleet_job *job, uint64_t now_ns,
 			 const void *bytes, size_t size,
 			 char to[SONDE_FLEET_REPLY_MAX])
 {
-	struct sonde_fleet_word word;
-	int length = sonde_fleet_word_parse(bytes, size, &word);
+	struct sonde_fleet_message word;
+	int length = sonde_fleet_message_parse(bytes, size, &word);
 	int err;
 
 	if (length < 0 || !word.worker ||

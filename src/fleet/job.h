@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * job.h - the list of units of work of who asks for a report, and who is at work on
- * which: words come in (words.h), and what to answer comes out. It knows neither a
+ * which: words come in (job_protocol.h), and what to answer comes out. It knows neither a
  * network nor a clock.
  *
  *	free --take--> taken --all parts--> done
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fleet/words.h"
+#include "fleet/job_protocol.h"
 
 #define SONDE_FLEET_SILENT_NS ((uint64_t)10 * 1000000000) /* then it is dead */
 #define SONDE_FLEET_TRIES     3u

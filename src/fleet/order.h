@@ -25,7 +25,7 @@
 #define SONDE_FLEET_ORDER_NAME  32u /* of an option */
 
 /* A machine says at once that it has heard an order, by no bytes at all, and later
- * an answer (words.h). Its status is the command's own, or: */
+ * an answer (job_protocol.h). Its status is the command's own, or: */
 #define SONDE_FLEET_ORDER_REFUSED 126u
 
 enum sonde_fleet_order_what {

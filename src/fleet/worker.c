@@ -48,12 +48,12 @@ static struct sonde_fleet_worker *at_work;
 
 /* Says it and what is behind it; 1 and the answer, 0: nobody wants to hear it. */
 static int worker_say(struct sonde_fleet_worker *worker,
-		      const struct sonde_fleet_word *word, const void *body,
+		      const struct sonde_fleet_message *word, const void *body,
 		      struct sonde_net_heard_word *ret_answer)
 {
 	struct sonde_net_heard_word said;
 	char line[SONDE_NET_HEAD_MAX];
-	size_t size = sonde_fleet_word_put(word, line);
+	size_t size = sonde_fleet_message_put(word, line);
 	char *bytes = malloc(size + word->body);
 	int n = 0;
 
@@ -77,7 +77,8 @@ static int worker_say(struct sonde_fleet_worker *worker,
 
 /* The same, where "go" is what is hoped for: 0, or -ECANCELED. */
 static int worker_say_of_unit(struct sonde_fleet_worker *worker,
-			      struct sonde_fleet_word *word, const void *body)
+			      struct sonde_fleet_message *word,
+			      const void *body)
 {
 	struct sonde_net_heard_word answer;
 	int n;
@@ -87,7 +88,8 @@ static int worker_say_of_unit(struct sonde_fleet_worker *worker,
 	n = worker_say(worker, word, body, &answer);
 	if (n < 0)
 		return n;
-	if (n && sonde_fleet_word_parse(answer.bytes, answer.size, word) > 0 &&
+	if (n &&
+	    sonde_fleet_message_parse(answer.bytes, answer.size, word) > 0 &&
 	    word->kind == SONDE_FLEET_GO)
 		return 0;
 	return -ECANCELED;
@@ -95,7 +97,7 @@ static int worker_say_of_unit(struct sonde_fleet_worker *worker,
 
 int sonde_fleet_worker_tend(struct sonde_fleet_worker *worker)
 {
-	struct sonde_fleet_word alive = { .kind = SONDE_FLEET_ALIVE };
+	struct sonde_fleet_message alive = { .kind = SONDE_FLEET_ALIVE };
 	int err = worker->config.ask();
 
 	if (err || !worker->has_unit ||
@@ -196,9 +198,9 @@ static int send_answer(struct sonde_fleet_worker *worker, const char *bytes,
 
 	for (size_t begin = 0; !err && begin < size; begin += PART_BYTES) {
 		size_t body = size - begin;
-		struct sonde_fleet_word part = { .kind = SONDE_FLEET_PART,
-						 .begin = begin,
-						 .all = size };
+		struct sonde_fleet_message part = { .kind = SONDE_FLEET_PART,
+						    .begin = begin,
+						    .all = size };
 
 		part.body = body < PART_BYTES ? body : PART_BYTES;
 		err = worker_say_of_unit(worker, &part, bytes + begin);
@@ -250,15 +252,15 @@ static int do_unit(struct sonde_fleet_worker *worker)
 /* 1: a unit; 0: there is none for it. */
 static int worker_take_unit(struct sonde_fleet_worker *worker)
 {
-	struct sonde_fleet_word word = { .kind = SONDE_FLEET_TAKE,
-					 .worker = worker->number };
+	struct sonde_fleet_message word = { .kind = SONDE_FLEET_TAKE,
+					    .worker = worker->number };
 	struct sonde_net_heard_word answer = { .size = 0 };
 	int n = worker_say(worker, &word, NULL, &answer);
 	int length;
 
 	if (n <= 0)
 		return n;
-	length = sonde_fleet_word_parse(answer.bytes, answer.size, &word);
+	length = sonde_fleet_message_parse(answer.bytes, answer.size, &word);
 	if (length < 0 || word.kind != SONDE_FLEET_UNIT ||
 	    sonde_fleet_request_parse((const char *)answer.bytes + length,
 				      answer.size - (size_t)length,

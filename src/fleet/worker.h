@@ -2,7 +2,7 @@
 /*
  * worker.h - who makes reports for those who ask for them elsewhere: takes a unit of
  * work from whoever offers some, collects the traces that it is about, has the
- * report made, and sends it (words.h, session/net/work.h).
+ * report made, and sends it (job_protocol.h, session/net/work.h).
  *
  * It says each second that it is alive, while it collects and while the report is
  * made, and leaves a unit that isn't wanted any more. It may be killed at any
@@ -12,7 +12,7 @@
 #ifndef FLEET_WORKER_H
 #define FLEET_WORKER_H
 
-#include "fleet/words.h"
+#include "fleet/job_protocol.h"
 #include "session/net/net.h"
 
 struct sonde_fleet_worker;

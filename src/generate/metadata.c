@@ -15,7 +15,7 @@
 #include "base/sum.h"
 #include "ctf/language.h"
 #include "generate/model.h"
-#include "generate/words.h"
+#include "generate/types.h"
 #include "types/build.h"
 #include "types/desc.h"
 

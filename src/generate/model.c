@@ -17,7 +17,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "generate/constants.h"
-#include "generate/words.h"
+#include "generate/types.h"
 #include "types/select.h"
 
 #define FILES_MAX 32

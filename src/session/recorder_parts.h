@@ -11,7 +11,7 @@
  *	recorder_snapshot.c	a copy of what overwrite mode's rings hold
  *	recorder_change.c	other events, another budget, while it records
  *	recorder_state.c	what readers need besides events
- *	recorder_steps.c	what several of them have done: waits, reads, ends
+ *	recorder_ends.c	what several of them have done: waits, reads, ends
  *
  * Each calls only those below it.
  *
@@ -418,7 +418,7 @@ int sonde_recorder_change(struct sonde_recorder *r,
 			  const struct sonde_session_wish *wish,
 			  struct sonde_source_error *error);
 
-/* ---- recorder_steps.c ---- */
+/* ---- recorder_ends.c ---- */
 
 /* Have the loop wake up for it. 0 or -errno. */
 int sonde_recorder_watch(struct sonde_recorder *r, int fd,

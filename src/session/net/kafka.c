@@ -4,7 +4,7 @@
  *
  *	kafka://HOST[:PORT][,HOST...][/PREFIX]
  *
- * A log is a topic of its own, PREFIX.HOST.TRACE (kafka_text.h), and in that the
+ * A log is a topic of its own, PREFIX.HOST.TRACE (kafka_protocol.h), and in that the
  * partition 0: so its order is one, who may write it is said by the topic's name,
  * and reading it reads nothing else. A message's head is its header "Sonde", its
  * body the value as it is. A position is an offset. Encryption and passwords are the
@@ -33,7 +33,7 @@
  * asked to (rd_kafka_poll()); but for its log, which goes nowhere.
  */
 #include "base/unconst.h"
-#include "session/net/kafka_text.h"
+#include "session/net/kafka_protocol.h"
 
 #include <librdkafka/rdkafka.h>
 

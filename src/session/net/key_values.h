@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * key_values.h - what heads of messages (message.h), heartbeats (beat.h) and the words of
- * those who work (fleet/words.h) are: a line of KEY=VALUE, with blanks between,
+ * those who work (fleet/job_protocol.h) are: a line of KEY=VALUE, with blanks between,
  * whose last one is a sum of all before it.
  *
  * A line is a list of fields, each with its place in the structure that it is read

@@ -5,7 +5,7 @@
  *	nats://[USER:PASSWORD@]HOST[:PORT]	tls:// the same, encrypted
  *
  * All logs are in one stream, SONDE, which whoever ships first makes unless an
- * administrator has. A log is the subject sonde.HOST.TRACE (nats_text.h); a
+ * administrator has. A log is the subject sonde.HOST.TRACE (nats_protocol.h); a
  * message's head is its header "Sonde", without the newline, its body the payload
  * as it is. The header "Nats-Msg-Id" is by what the server knows what is sent
  * twice. Who may connect is said as to the engine's own tools: NATS_CREDS,
@@ -45,7 +45,7 @@
  * The library has threads of its own; of ours, one calls it, and nothing here is
  * called by the library.
  */
-#include "session/net/nats_text.h"
+#include "session/net/nats_protocol.h"
 
 #include <nats/nats.h>
 

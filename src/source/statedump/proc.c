@@ -3,7 +3,7 @@
  * proc.c - threads, files and mappings as /proc has them (proc.h).
  *
  * What ends meanwhile or can't be read is left out. Text is understood by
- * proc_text.c; a thread costs some 50 us, a file 10.
+ * proc_parse.c; a thread costs some 50 us, a file 10.
  */
 #include "source/statedump/proc.h"
 
@@ -18,7 +18,7 @@
 
 #include "base/port.h"
 #include "base/time.h"
-#include "source/statedump/proc_text.h"
+#include "source/statedump/proc_parse.h"
 #include "source/statedump/socket.h"
 #include "sys/proc.h"
 

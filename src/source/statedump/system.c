@@ -22,7 +22,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "source/statedump/events.h"
-#include "source/statedump/proc_text.h"
+#include "source/statedump/proc_parse.h"
 #include "sys/dir.h"
 #include "sys/kallsyms.h"
 #include "sys/textfile.h"

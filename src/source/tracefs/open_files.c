@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/statedump/proc_text.h"
+#include "source/statedump/proc_parse.h"
 #include "sys/proc.h"
 
 #define STATUS_BYTES 4096u

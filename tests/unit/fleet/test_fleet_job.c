@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fleet_job.c - fleet/job.h and fleet/words.h: each unit of work is done once,
+/* test_fleet_job.c - fleet/job.h and fleet/job_protocol.h: each unit of work is done once,
  * whoever dies; what is said has one form, and nothing else is taken. */
 #include "unit.h"
 
@@ -38,25 +38,25 @@ static struct sonde_fleet_job *job_of(size_t nr)
 }
 
 /* Says it, and reads the answer, with the request behind it. */
-static struct sonde_fleet_word say(struct sonde_fleet_job *job, uint64_t now,
-				   struct sonde_fleet_word word,
-				   const char *body,
-				   struct sonde_fleet_request *ret_request)
+static struct sonde_fleet_message say(struct sonde_fleet_job *job, uint64_t now,
+				      struct sonde_fleet_message word,
+				      const char *body,
+				      struct sonde_fleet_request *ret_request)
 {
 	char bytes[SONDE_NET_HEAD_MAX + 16];
 	char answer[SONDE_FLEET_REPLY_MAX];
-	struct sonde_fleet_word got;
+	struct sonde_fleet_message got;
 	size_t size;
 	int length;
 	int n;
 
 	word.body = body ? strlen(body) : 0;
-	size = sonde_fleet_word_put(&word, bytes);
+	size = sonde_fleet_message_put(&word, bytes);
 	if (body)
 		memcpy(bytes + size, body, word.body);
 	n = sonde_fleet_job_hear(job, now, bytes, size + word.body, answer);
 	assert_true(n > 0);
-	length = sonde_fleet_word_parse(answer, (size_t)n, &got);
+	length = sonde_fleet_message_parse(answer, (size_t)n, &got);
 	assert_true(length > 0);
 	assert_int_equal(got.worker, word.worker);
 	if (got.kind == SONDE_FLEET_UNIT)
@@ -71,10 +71,10 @@ static struct sonde_fleet_word say(struct sonde_fleet_job *job, uint64_t now,
 static int take(struct sonde_fleet_job *job, uint64_t now, uint64_t worker)
 {
 	static struct sonde_fleet_request request;
-	struct sonde_fleet_word got =
+	struct sonde_fleet_message got =
 		say(job, now,
-		    (struct sonde_fleet_word){ .kind = SONDE_FLEET_TAKE,
-					       .worker = worker },
+		    (struct sonde_fleet_message){ .kind = SONDE_FLEET_TAKE,
+						  .worker = worker },
 		    NULL, &request);
 	char host[16];
 
@@ -87,31 +87,31 @@ static int take(struct sonde_fleet_job *job, uint64_t now, uint64_t worker)
 }
 
 /* NOLINTNEXTLINE(readability-function-size): all that a word of a part says */
-static enum sonde_fleet_word_kind say_part(struct sonde_fleet_job *job,
-					   uint64_t now, uint64_t worker,
-					   int unit, const char *all,
-					   size_t begin, size_t size)
+static enum sonde_fleet_message_kind say_part(struct sonde_fleet_job *job,
+					      uint64_t now, uint64_t worker,
+					      int unit, const char *all,
+					      size_t begin, size_t size)
 {
 	char body[64];
 
 	(void)snprintf(body, sizeof(body), "%.*s", (int)size, all + begin);
 	return say(job, now,
-		   (struct sonde_fleet_word){ .kind = SONDE_FLEET_PART,
-					      .worker = worker,
-					      .unit = (uint64_t)unit,
-					      .begin = begin,
-					      .all = strlen(all) },
+		   (struct sonde_fleet_message){ .kind = SONDE_FLEET_PART,
+						 .worker = worker,
+						 .unit = (uint64_t)unit,
+						 .begin = begin,
+						 .all = strlen(all) },
 		   body, NULL)
 		.kind;
 }
 
-static enum sonde_fleet_word_kind
+static enum sonde_fleet_message_kind
 say_alive(struct sonde_fleet_job *job, uint64_t now, uint64_t worker, int unit)
 {
 	return say(job, now,
-		   (struct sonde_fleet_word){ .kind = SONDE_FLEET_ALIVE,
-					      .worker = worker,
-					      .unit = (uint64_t)unit },
+		   (struct sonde_fleet_message){ .kind = SONDE_FLEET_ALIVE,
+						 .worker = worker,
+						 .unit = (uint64_t)unit },
 		   NULL, NULL)
 		.kind;
 }
@@ -283,19 +283,19 @@ static void who_takes_again_has_given_up_what_it_had(void **state)
 static void strangers_get_no_answer(void **state)
 {
 	struct sonde_fleet_job *job = job_of(1);
-	struct sonde_fleet_word word = { .kind = SONDE_FLEET_UNIT,
-					 .worker = 7 };
+	struct sonde_fleet_message word = { .kind = SONDE_FLEET_UNIT,
+					    .worker = 7 };
 	char answer[SONDE_FLEET_REPLY_MAX];
 	char bytes[SONDE_NET_HEAD_MAX];
-	size_t size = sonde_fleet_word_put(&word, bytes);
+	size_t size = sonde_fleet_message_put(&word, bytes);
 
 	(void)state;
 	assert_int_equal(sonde_fleet_job_hear(job, 1, bytes, size, answer), 0);
-	word = (struct sonde_fleet_word){ .kind = SONDE_FLEET_TAKE };
-	size = sonde_fleet_word_put(&word, bytes);
+	word = (struct sonde_fleet_message){ .kind = SONDE_FLEET_TAKE };
+	size = sonde_fleet_message_put(&word, bytes);
 	assert_int_equal(sonde_fleet_job_hear(job, 1, bytes, size, answer), 0);
 	word.worker = 7;
-	size = sonde_fleet_word_put(&word, bytes);
+	size = sonde_fleet_message_put(&word, bytes);
 	for (size_t i = 0; i < size; i++)
 		assert_int_equal(sonde_fleet_job_hear(job, 1, bytes, i, answer),
 				 0);

@@ -13,8 +13,8 @@
 #include "base/port.h"
 #include "base/sum.h"
 #include "folder.h"
-#include "session/net/kafka_text.h"
-#include "session/net/nats_text.h"
+#include "session/net/kafka_protocol.h"
+#include "session/net/nats_protocol.h"
 #include "session/net/net.h"
 
 static const struct sonde_net_config no_config = { 0 };

@@ -31,7 +31,7 @@
 #include "source/statedump/buildid.h"
 #include "source/statedump/kernel_records.h"
 #include "source/statedump/mapped_files.h"
-#include "source/statedump/proc_text.h"
+#include "source/statedump/proc_parse.h"
 #include "source/statedump/socket.h"
 #include "source/statedump/source.h"
 #include "source/statedump/tasks.h"

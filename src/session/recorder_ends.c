@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorder_steps.c - see recorder_parts.h: what other parts of the recorder have
+ * recorder_ends.c - see recorder_parts.h: what other parts of the recorder have
  * done: a descriptor waited for, all rings read, traces opened, the recording ended.
  * They know of none of those.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c - see words.h. */
-#include "generate/words.h"
+/* types.c - see types.h. */
+#include "generate/types.h"
 
 #include <stddef.h>
 #include <string.h>

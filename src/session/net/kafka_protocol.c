@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kafka_text.c - URLs, topics and settings (kafka_text.h).
+ * kafka_protocol.c - URLs, topics and settings (kafka_protocol.h).
  *
  * A topic that was taken apart is put together again and compared, so that no two
  * topics are of one log.
  */
-#include "session/net/kafka_text.h"
+#include "session/net/kafka_protocol.h"
 
 #include <errno.h>
 #include <inttypes.h>

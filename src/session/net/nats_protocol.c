@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nats_text.c - subjects, ids and answers (nats_text.h).
+ * nats_protocol.c - subjects, ids and answers (nats_protocol.h).
  *
  * A server's answer is JSON, which the server writes without blanks and with the
  * stream first, or the error. Only these beginnings are taken for what they are;
  * whatever else it is, nothing was acknowledged by it.
  */
-#include "session/net/nats_text.h"
+#include "session/net/nats_protocol.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording_words.c - the program of a recording, and what is said of how it
+ * recording_messages.c - the program of a recording, and what is said of how it
  * went (recording.h).
  *
  * Complaints name what was asked for; notes go into the summary.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* words.h - the words of event descriptions: types, and what may be a name. */
-#ifndef GENERATE_WORDS_H
-#define GENERATE_WORDS_H
+/* types.h - the words of event descriptions: types, and what may be a name. */
+#ifndef GENERATE_TYPES_H
+#define GENERATE_TYPES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,4 +41,4 @@ const char *sonde_generate_name_trouble(const char *name);
 /* A label's text: no control characters, 1 to 100 bytes. */
 bool sonde_generate_is_printable(const char *text);
 
-#endif /* GENERATE_WORDS_H */
+#endif /* GENERATE_TYPES_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kafka_text.h - what of Kafka is text: URLs, topics, and lines of a file of
+ * kafka_protocol.h - what of Kafka is text: URLs, topics, and lines of a file of
  * settings. It needs nothing of Kafka's own library.
  *
  *	PREFIX.HOST.TRACE		the topic of a log; TRACE has 32 digits
@@ -12,8 +12,8 @@
  *
  * What comes from a broker is a stranger's.
  */
-#ifndef SESSION_NET_KAFKA_TEXT_H
-#define SESSION_NET_KAFKA_TEXT_H
+#ifndef SESSION_NET_KAFKA_PROTOCOL_H
+#define SESSION_NET_KAFKA_PROTOCOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,4 +52,4 @@ bool sonde_kafka_take_beat_topic(const char *prefix, const char *topic,
 int sonde_kafka_take_setting(char *line, const char **ret_name,
 			     const char **ret_value);
 
-#endif /* SESSION_NET_KAFKA_TEXT_H */
+#endif /* SESSION_NET_KAFKA_PROTOCOL_H */

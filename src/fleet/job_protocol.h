@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * words.h - what is said between who asks for reports (job.h) and who makes them
+ * job_protocol.h - what is said between who asks for reports (job.h) and who makes them
  * (worker.h): lines, as session/net/key_values.h has them, with bytes behind some.
  *
  * Who works says one of these, and gets one of those:
@@ -28,8 +28,8 @@
  * What is read is checked as a head of a message is (message.h): it has one form,
  * and its names can be those of directories.
  */
-#ifndef FLEET_WORDS_H
-#define FLEET_WORDS_H
+#ifndef FLEET_JOB_PROTOCOL_H
+#define FLEET_JOB_PROTOCOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@
 #define SONDE_FLEET_UNITS_MAX  100000u
 #define SONDE_FLEET_TEXT_MAX   2048u
 
-enum sonde_fleet_word_kind {
+enum sonde_fleet_message_kind {
 	SONDE_FLEET_TAKE,
 	SONDE_FLEET_ALIVE,
 	SONDE_FLEET_PART,
@@ -52,20 +52,20 @@ enum sonde_fleet_word_kind {
 	SONDE_FLEET_OVER,
 };
 
-struct sonde_fleet_word {
-	enum sonde_fleet_word_kind kind;
+struct sonde_fleet_message {
+	enum sonde_fleet_message_kind kind;
 	uint64_t worker; /* a number of its own, by chance */
 	uint64_t unit;
 	uint64_t begin, all; /* begin + body <= all */
 	uint64_t body;
 };
 
-size_t sonde_fleet_word_put(const struct sonde_fleet_word *word,
-			    char to[SONDE_NET_HEAD_MAX]);
+size_t sonde_fleet_message_put(const struct sonde_fleet_message *word,
+			       char to[SONDE_NET_HEAD_MAX]);
 /* All of `bytes`: the line and its body, which begins where is returned;
  * -EINVAL. */
-int sonde_fleet_word_parse(const void *bytes, size_t size,
-			   struct sonde_fleet_word *ret_word);
+int sonde_fleet_message_parse(const void *bytes, size_t size,
+			      struct sonde_fleet_message *ret_word);
 
 /* ---- requests ---- */
 
@@ -128,4 +128,4 @@ void *sonde_fleet_answer_put(const struct sonde_fleet_answer *answer,
 int sonde_fleet_answer_parse(const void *bytes, size_t size,
 			     struct sonde_fleet_answer *ret_answer);
 
-#endif /* FLEET_WORDS_H */
+#endif /* FLEET_JOB_PROTOCOL_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * words.c - the words of a part's answer.
+ * answers.c - the words of a part's answer.
  *
  * Texts are cut to what an answer has room for.
  */

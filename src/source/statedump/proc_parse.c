@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * proc_text.c - what /proc and /sys say, as numbers and names (proc_text.h).
+ * proc_parse.c - what /proc and /sys say, as numbers and names (proc_parse.h).
  *
  * A result is filled in when all of the text made sense, never in part. Names
  * hold any byte, so fields are counted from where none can be.
  */
-#include "source/statedump/proc_text.h"
+#include "source/statedump/proc_parse.h"
 
 #include <ctype.h>
 #include <netinet/in.h>

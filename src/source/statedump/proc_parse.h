@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * proc_text.h - what /proc and /sys say, as numbers and names.
+ * proc_parse.h - what /proc and /sys say, as numbers and names.
  *
  * Text in, values out; no file is touched. Text is a NUL-terminated copy that
  * belongs to the caller. Names in it may hold any byte: a thread may be called
@@ -10,8 +10,8 @@
  * is unchanged if it did not. Those that take a line write to it: names are
  * terminated in place, and borrowed from it.
  */
-#ifndef SOURCE_STATEDUMP_PROC_TEXT_H
-#define SOURCE_STATEDUMP_PROC_TEXT_H
+#ifndef SOURCE_STATEDUMP_PROC_PARSE_H
+#define SOURCE_STATEDUMP_PROC_PARSE_H
 
 #include "source/statedump/model.h"
 #include "source/statedump/socket.h"
@@ -47,4 +47,4 @@ bool sonde_text_pair(char *line, const char **ret_key, const char **ret_value);
  * included. */
 bool sonde_text_number(const char *text, uint64_t max, uint64_t *ret_number);
 
-#endif /* SOURCE_STATEDUMP_PROC_TEXT_H */
+#endif /* SOURCE_STATEDUMP_PROC_PARSE_H */

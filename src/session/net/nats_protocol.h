@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nats_text.h - what of NATS is text: subjects, message ids, and what a server
+ * nats_protocol.h - what of NATS is text: subjects, message ids, and what a server
  * says of a message. It needs nothing of NATS's own library.
  *
  * What comes from a server is a stranger's.
  */
-#ifndef SESSION_NET_NATS_TEXT_H
-#define SESSION_NET_NATS_TEXT_H
+#ifndef SESSION_NET_NATS_PROTOCOL_H
+#define SESSION_NET_NATS_PROTOCOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,4 +73,4 @@ enum sonde_nats_answer {
 /* What a server answers to a message that was published. */
 enum sonde_nats_answer sonde_nats_answer(const char *bytes, size_t size);
 
-#endif /* SESSION_NET_NATS_TEXT_H */
+#endif /* SESSION_NET_NATS_PROTOCOL_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * words.c - lines of those who work, and of those they work for (words.h), each a
+ * job_protocol.c - lines of those who work, and of those they work for (job_protocol.h), each a
  * list of fields (session/net/key_values.h).
  */
-#include "fleet/words.h"
+#include "fleet/job_protocol.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +21,9 @@ static const char *const word_names[] = {
 
 /* ---- words ---- */
 
-#define WORD(kind, key, member, ...) \
-	SONDE_NET_FIELD(kind, key, struct sonde_fleet_word, member, __VA_ARGS__)
+#define WORD(kind, key, member, ...)                                   \
+	SONDE_NET_FIELD(kind, key, struct sonde_fleet_message, member, \
+			__VA_ARGS__)
 
 static const struct sonde_net_field word_fields[] = {
 	WORD(WORD, " ", kind, SONDE_ARRAY_SIZE(word_names), word_names),
@@ -34,14 +35,14 @@ static const struct sonde_net_field word_fields[] = {
 	{ 0 },
 };
 
-size_t sonde_fleet_word_put(const struct sonde_fleet_word *word,
-			    char to[SONDE_NET_HEAD_MAX])
+size_t sonde_fleet_message_put(const struct sonde_fleet_message *word,
+			       char to[SONDE_NET_HEAD_MAX])
 {
 	return sonde_net_values_put("sonde1", word_fields, word, to);
 }
 
-int sonde_fleet_word_parse(const void *bytes, size_t size,
-			   struct sonde_fleet_word *ret_word)
+int sonde_fleet_message_parse(const void *bytes, size_t size,
+			      struct sonde_fleet_message *ret_word)
 {
 	size_t length = sonde_net_values_take("sonde1", word_fields, bytes,
 					      size, ret_word);
