@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "probe/inject/image.h"
+#include "probe/inject/agent_image.h"
 
 /* Where things are in the memory; the data is longer than all before it. */
 enum {

@@ -15,7 +15,7 @@ struct bounds {
 	size_t nr;
 };
 
-static bool check_entry(void *ctx, const struct sonde_source_code_entry *entry)
+static bool check_entry(void *ctx, const struct sonde_source_made_code *entry)
 {
 	struct bounds *bounds = ctx;
 	const uint8_t *name = (const uint8_t *)entry->name;

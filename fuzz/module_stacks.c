@@ -13,7 +13,7 @@
 #include "kmod/abi.h"
 #include "source/module/stacks.h"
 #include "source/packer.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 #include "source/source.h"
 
 #define BEGIN 1000u

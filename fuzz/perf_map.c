@@ -10,7 +10,7 @@
 
 static void check_line(const char *line)
 {
-	struct sonde_source_code_entry entry;
+	struct sonde_source_made_code entry;
 
 	if (!sonde_source_code_parse(line, &entry))
 		return;

@@ -10,7 +10,7 @@
 #include "source/sample/perf.h"
 
 #include "ring/walk.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 
 #include "fuzz.h"
 

@@ -14,7 +14,7 @@
  * counted.
  */
 #include "fuzz.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 #include "source/tracefs/convert.h"
 #include "types/desc.h"
 

@@ -18,7 +18,7 @@
  *	blocks	what has no fixed shape, in GDB's form
  *	at	the addresses of all that was read
  *
- * In the kernel (kernel_point.h) the event is "kgdb:NAME", and all sizes are
+ * In the kernel (kernel_tracepoint.h) the event is "kgdb:NAME", and all sizes are
  * fixed: texts have the bytes they may have, and there is a last field,
  *
  *	unread	bits of what could not be read or computed, and is 0

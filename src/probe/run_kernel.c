@@ -20,7 +20,7 @@
 #include "base/port.h"
 #include "base/time.h"
 #include "base/unconst.h"
-#include "probe/kernel_point.h"
+#include "probe/kernel_tracepoint.h"
 #include "probe/run_parts.h"
 #include "probe/typing.h"
 #include "session/options.h"
@@ -67,7 +67,7 @@ static size_t shared_bytes(uint32_t nr)
 static void forget_probes(struct kernel_run *run)
 {
 	for (uint32_t i = 0; run->probes && i < run->nr; i++)
-		sonde_probe_kernel_point_fini(&run->probes[i]);
+		sonde_probe_kernel_tracepoint_fini(&run->probes[i]);
 	if (run->shared) /* ours, so it can't fail */
 		(void)munmap(run->shared, shared_bytes(run->nr));
 	free(run->probes);
@@ -174,9 +174,10 @@ static int make_probe(struct kernel_run *run, uint32_t i)
 {
 	const struct sonde_probe_point *point = &run->known.points->list[i];
 	struct sonde_source_probe *probe = &run->probes[i];
-	int rc = sonde_probe_kernel_point(point, &run->known, run->run.error,
-					  sizeof(run->run.error), probe,
-					  &run->frame_bytes[i]);
+	int rc = sonde_probe_kernel_tracepoint(point, &run->known,
+					       run->run.error,
+					       sizeof(run->run.error), probe,
+					       &run->frame_bytes[i]);
 
 	if (rc)
 		return rc;

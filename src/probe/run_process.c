@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "probe/arena.h"
-#include "probe/image.h"
 #include "probe/marker_event.h"
 #include "probe/plan.h"
+#include "probe/program_files.h"
 #include "probe/run_parts.h"
 #include "probe/semaphore.h"
 #include "probe/switch.h"
@@ -261,8 +261,9 @@ static void process_end(struct sonde_probe_run *base)
 	run->is_guest = false;
 	/* With the libraries that were loaded meanwhile. */
 	if (base->child.pid && sonde_process_lives(run->process))
-		(void)sonde_probe_image_save(sonde_process_pid(run->process),
-					     base->output.place.dir);
+		(void)sonde_probe_program_files_save(
+			sonde_process_pid(run->process),
+			base->output.place.dir);
 }
 
 static void process_ended(struct sonde_probe_run *base,
@@ -307,8 +308,8 @@ static int process_begin(struct sonde_probe_run *base,
 	if (rc)
 		return rc;
 	/* Without it, whoever opens the trace gives GDB the program. */
-	(void)sonde_probe_image_save(sonde_process_pid(run->process),
-				     base->output.place.dir);
+	(void)sonde_probe_program_files_save(sonde_process_pid(run->process),
+					     base->output.place.dir);
 	set_variables(run->agent, points);
 	sonde_probe_switch_arena(&run->flow);
 	for (size_t i = 0; !rc && i < points->nr; i++)

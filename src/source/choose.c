@@ -22,7 +22,7 @@
 #include "source/condition.h"
 #include "source/described.h"
 #include "source/payloads.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 
 /* What every kernel since 3.8 calls its first PID namespace. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu

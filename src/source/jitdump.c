@@ -47,24 +47,24 @@ bool sonde_source_jitdump_is(const char *path)
 /* Of code that was loaded: behind the head are numbers of the process, the thread and
  * the virtual address, then where the code is, how long, which, and its name. */
 static bool take_load(const uint8_t *record, size_t size,
-		      struct sonde_source_code_entry *ret_entry)
+		      struct sonde_source_made_code *ret_entry)
 {
 	const char *name = (const char *)record + DUMP_LOAD_HEAD;
 
 	if (size <= DUMP_LOAD_HEAD)
 		return false;
-	return sonde_source_code_entry(dump_u64(record + 32),
-				       dump_u64(record + 40), name,
-				       strnlen(name, size - DUMP_LOAD_HEAD),
-				       ret_entry);
+	return sonde_source_made_code(dump_u64(record + 32),
+				      dump_u64(record + 40), name,
+				      strnlen(name, size - DUMP_LOAD_HEAD),
+				      ret_entry);
 }
 
 bool sonde_source_jitdump_parse(
 	const uint8_t *bytes, size_t size,
-	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry),
+	bool (*add)(void *ctx, const struct sonde_source_made_code *entry),
 	void *ctx)
 {
-	struct sonde_source_code_entry entry;
+	struct sonde_source_made_code entry;
 	size_t at;
 	uint32_t length;
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/code_entry.h"
+#include "source/made_code.h"
 
 /* Whether a file may be one, by its path. */
 bool sonde_source_jitdump_is(const char *path);
@@ -25,7 +25,7 @@ bool sonde_source_jitdump_is(const char *path);
  * file. Entries' names are the bytes'. */
 bool sonde_source_jitdump_parse(
 	const uint8_t *bytes, size_t size,
-	bool (*add)(void *ctx, const struct sonde_source_code_entry *entry),
+	bool (*add)(void *ctx, const struct sonde_source_made_code *entry),
 	void *ctx);
 
 #endif /* SOURCE_JITDUMP_H */

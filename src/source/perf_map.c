@@ -137,7 +137,7 @@ void sonde_source_code_fini(struct sonde_source_code_place *place)
 /* ---- what it says ---- */
 
 bool sonde_source_code_parse(const char *line,
-			     struct sonde_source_code_entry *ret_entry)
+			     struct sonde_source_made_code *ret_entry)
 {
 	const char *at = line;
 	uint64_t begin;
@@ -150,7 +150,7 @@ bool sonde_source_code_parse(const char *line,
 	length = strlen(at);
 	if (length && at[length - 1] == '\r')
 		length--;
-	return sonde_source_code_entry(begin, size, at, length, ret_entry);
+	return sonde_source_made_code(begin, size, at, length, ret_entry);
 }
 
 static bool may_believe(const struct sonde_source_code_place *place,
@@ -192,7 +192,7 @@ struct code_reading {
 	uint64_t omitted;
 };
 
-static bool code_take(void *ctx, const struct sonde_source_code_entry *entry)
+static bool code_take(void *ctx, const struct sonde_source_made_code *entry)
 {
 	struct code_reading *reading = ctx;
 	const struct sonde_source_code_target *target = reading->target;
@@ -217,7 +217,7 @@ static bool code_take(void *ctx, const struct sonde_source_code_entry *entry)
 static int read_map(const struct sonde_source_code_place *place,
 		    struct code_reading *reading)
 {
-	struct sonde_source_code_entry entry;
+	struct sonde_source_made_code entry;
 	struct sonde_lines *lines;
 	int64_t bytes = 0;
 	char *line;

@@ -25,7 +25,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "source/code_entry.h"
+#include "source/made_code.h"
 #include "source/statedump/packets.h"
 #include "types/build.h"
 
@@ -48,7 +48,7 @@ void sonde_source_code_fini(struct sonde_source_code_place *place);
 
 /* A line without its newline; false: it makes no sense. */
 bool sonde_source_code_parse(const char *line,
-			     struct sonde_source_code_entry *ret_entry);
+			     struct sonde_source_made_code *ret_entry);
 
 /* Where names go, as which events, of which image or process. */
 struct sonde_source_code_target {

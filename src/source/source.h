@@ -78,7 +78,7 @@ enum sonde_source_scope {
 
 struct sonde_callstacks_store; /* source/callstacks.h */
 struct sonde_callstacks_places;
-struct sonde_perf_code;   /* source/sample/code.h */
+struct sonde_perf_code;   /* source/sample/mapped_code.h */
 struct sonde_marks_taken; /* source/marks/table.h */
 
 /* Marks that programs write to a source's door. */

@@ -199,7 +199,8 @@ static void miss(struct sonde_model *kernel, struct sonde_model_cpu *cpu,
 				  NULL;
 
 	/* Of others, nobody thought that all were there. */
-	if (sonde_model_scope_has(&kernel->tables->scope, cpu->thread)) {
+	if (sonde_model_traced_threads_has(&kernel->tables->scope,
+					   cpu->thread)) {
 		if (!cpu->unseen.nr++)
 			cpu->unseen.first_ns = step->time_ns;
 		cpu->unseen.ns += (uint64_t)sonde_elapsed_ns(cpu->since_ns,

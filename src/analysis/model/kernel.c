@@ -95,18 +95,18 @@ void *sonde_model_put(struct sonde_model *kernel, struct sonde_hash *hash,
 static bool kernel_leave_out(struct sonde_model *kernel,
 			     const struct sonde_interval *interval)
 {
-	const struct sonde_model_scope *scope = &kernel->tables->scope;
+	const struct sonde_model_traced_threads *scope = &kernel->tables->scope;
 
 	/* what a trace of one program may have only a part of */
 	if (interval->kind != SONDE_INTERVAL_RUN &&
 	    interval->kind != SONDE_INTERVAL_READY &&
 	    interval->kind != SONDE_INTERVAL_BLOCKED)
 		return false;
-	if (!sonde_model_scope_has(scope, interval->tid)) {
+	if (!sonde_model_traced_threads_has(scope, interval->tid)) {
 		kernel->others++;
 		return true;
 	}
-	if (!sonde_model_scope_is_own(scope, interval->tid))
+	if (!sonde_model_traced_threads_is_own(scope, interval->tid))
 		return false;
 	kernel->own++;
 	if (interval->kind == SONDE_INTERVAL_RUN)

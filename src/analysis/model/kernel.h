@@ -54,7 +54,7 @@
  * ## Whose threads
  *
  * What a trace doesn't have all of is nobody's interval: what threads outside
- * of the scope did (scope.h), an idle CPU of a trace of one program. Nor is what
+ * of the scope did (traced_threads.h), an idle CPU of a trace of one program. Nor is what
  * the recorder's own threads did, unless it is asked for. Both are counted.
  *
  * ## Memory
@@ -394,7 +394,7 @@ struct sonde_model_unseen {
 struct sonde_model_unseen sonde_model_unseen(const struct sonde_model *kernel,
 					     int32_t cpu);
 
-/* Whose threads the trace can speak of (scope.h). */
+/* Whose threads the trace can speak of (traced_threads.h). */
 enum sonde_model_whose {
 	SONDE_WHOSE_ALL,
 	SONDE_WHOSE_PROGRAM, /* a program's; others' intervals are left out */

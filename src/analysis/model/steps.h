@@ -12,7 +12,7 @@
 #define ANALYSIS_MODEL_STEPS_H
 
 #include "analysis/model/kernel.h"
-#include "analysis/model/scope.h"
+#include "analysis/model/traced_threads.h"
 
 enum sonde_step_kind {
 	SONDE_STEP_NONE,
@@ -206,7 +206,7 @@ struct sonde_model_tables {
 	int64_t from_ns, to_ns; /* asked for; _MIN, _MAX: all there is */
 	bool old_states;        /* task states as before Linux 4.14 */
 	bool has_all_switches;  /* they should be there, of all CPUs */
-	struct sonde_model_scope scope;
+	struct sonde_model_traced_threads scope;
 	size_t nr_classes;
 	struct sonde_step_class *classes; /* by event class */
 	char **calls;                     /* names by id */

@@ -68,7 +68,7 @@ void sonde_model_tables_free(struct sonde_model_tables *tables)
 	if (!tables)
 		return;
 	sonde_model_losses_free(tables);
-	sonde_model_scope_free(&tables->scope);
+	sonde_model_traced_threads_free(&tables->scope);
 	sonde_model_tables_unbind(tables);
 }
 
@@ -88,7 +88,7 @@ int sonde_model_tables_new(struct sonde_trace *trace, unsigned int wants,
 	tables->old_states = has_old_states(trace, options);
 	tables->has_all_switches = has_all_switches(trace, options);
 	set_span(trace, options, tables);
-	error = sonde_model_scope_read(trace, options, &tables->scope);
+	error = sonde_model_traced_threads_read(trace, options, &tables->scope);
 	if (!error)
 		error = sonde_model_losses_read(trace, options, tables);
 	if (error) {

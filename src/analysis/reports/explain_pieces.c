@@ -267,8 +267,8 @@ static void explain_thread_words(const struct sonde_explain *explain,
 				       sizeof(by));
 	}
 	(void)snprintf(to, size, "%s%s had the CPU%s%s",
-		       sonde_model_scope_is_recorder(&explain->tables->scope,
-						     piece->is->tid) ?
+		       sonde_model_traced_threads_is_recorder(
+			       &explain->tables->scope, piece->is->tid) ?
 			       "our recorder " :
 			       "",
 		       thread, *by && *by != '-' ? ", woken by " : "",

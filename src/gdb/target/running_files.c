@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* running_files.c - what GDB reads to find the program's symbols (image.h). */
+/* running_files.c - what GDB reads to find the program's symbols (program_files.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hex.h"
 #include "gdb/target/running_parts.h"
-#include "probe/image.h"
+#include "probe/program_files.h"
 
 /* qXfer:auxv:read:: */
 void sonde_gdb_running_auxv(struct sonde_gdb_running *running, const char *rest,
 			    struct sonde_gdb_reply *reply)
 {
 	uint8_t bytes[SONDE_PROBE_AUXV_MAX];
-	size_t nr = sonde_probe_image_auxv(running->pid, bytes, sizeof(bytes));
+	size_t nr = sonde_probe_program_files_auxv(running->pid, bytes,
+						   sizeof(bytes));
 
 	if (nr == 0)
 		sonde_gdb_reply_error(reply, 1);
@@ -28,7 +29,7 @@ void sonde_gdb_running_exec_file(struct sonde_gdb_running *running,
 	char name[SONDE_PROBE_EXE_MAX];
 
 	rest = strchr(rest, ':');
-	if (rest && sonde_probe_image_exe(running->pid, name))
+	if (rest && sonde_probe_program_files_exe(running->pid, name))
 		sonde_gdb_reply_part(reply, rest + 1, name, strlen(name));
 	else
 		sonde_gdb_reply_error(reply, 1);
@@ -39,7 +40,8 @@ void sonde_gdb_running_libraries(struct sonde_gdb_running *running,
 				 const char *rest,
 				 struct sonde_gdb_reply *reply)
 {
-	struct sonde_probe_image image = { running->pid, running->memory };
+	struct sonde_probe_program_files image = { running->pid,
+						   running->memory };
 
 	rest = strchr(rest, ':');
 	if (!rest) {
@@ -48,7 +50,8 @@ void sonde_gdb_running_libraries(struct sonde_gdb_running *running,
 	}
 	if (!strncmp(rest, ":0,", 3) || !running->libraries) {
 		free(running->libraries);
-		running->libraries = sonde_probe_image_libraries(&image);
+		running->libraries =
+			sonde_probe_program_files_libraries(&image);
 	}
 	if (running->libraries)
 		sonde_gdb_reply_part(reply, rest + 1, running->libraries,

@@ -16,7 +16,7 @@
 #include "base/port.h"
 #include "expr/agent.h"
 #include "gdb/registers.h"
-#include "probe/image.h"
+#include "probe/program_files.h"
 
 struct sonde_gdb_trace {
 	struct sonde_probe_kept auxv, exe, libraries;
@@ -30,8 +30,8 @@ static const char no_process[] =
 	"this is a recorded trace: there is no process";
 
 static void trace_answer_current(struct sonde_gdb_trace *trace,
-				    const char *rest,
-				    struct sonde_gdb_reply *reply)
+				 const char *rest,
+				 struct sonde_gdb_reply *reply)
 {
 	(void)trace;
 	if (!*rest)
@@ -53,8 +53,8 @@ static uint64_t trace_entry_of(const struct sonde_gdb_trace *trace)
 }
 
 static void trace_reply_register(const struct sonde_gdb_trace *trace,
-				    unsigned int number,
-				    struct sonde_gdb_reply *reply)
+				 unsigned int number,
+				 struct sonde_gdb_reply *reply)
 {
 	unsigned int offset;
 	unsigned int size;
@@ -124,9 +124,8 @@ static void answer_libraries(struct sonde_gdb_trace *trace, const char *rest,
 	reply_kept(&trace->libraries, behind_annex(rest), reply);
 }
 
-static void trace_answer_detach(struct sonde_gdb_trace *trace,
-				   const char *rest,
-				   struct sonde_gdb_reply *reply)
+static void trace_answer_detach(struct sonde_gdb_trace *trace, const char *rest,
+				struct sonde_gdb_reply *reply)
 {
 	(void)rest;
 	sonde_gdb_reply_text(reply, "OK");
@@ -135,8 +134,8 @@ static void trace_answer_detach(struct sonde_gdb_trace *trace,
 }
 
 static void trace_answer_monitor(struct sonde_gdb_trace *trace,
-				    const char *rest,
-				    struct sonde_gdb_reply *reply)
+				 const char *rest,
+				 struct sonde_gdb_reply *reply)
 {
 	(void)rest;
 	sonde_gdb_reply_text(reply, "OK");
@@ -182,7 +181,7 @@ static const struct {
 };
 
 static void trace_answer(struct sonde_gdb_trace *trace, size_t known,
-			    const char *rest, struct sonde_gdb_reply *reply)
+			 const char *rest, struct sonde_gdb_reply *reply)
 {
 	if (all_known[known].answer)
 		all_known[known].answer(trace, rest, reply);
@@ -193,7 +192,7 @@ static void trace_answer(struct sonde_gdb_trace *trace, size_t known,
 }
 
 static bool trace_packet(void *target, const char *packet, size_t length,
-			    struct sonde_gdb_reply *reply)
+			 struct sonde_gdb_reply *reply)
 {
 	struct sonde_gdb_trace *trace = target;
 
@@ -239,8 +238,7 @@ static void trace_features(void *target, struct sonde_gdb_reply *reply)
 		sonde_gdb_reply_text(reply, ";qXfer:libraries-svr4:read+");
 }
 
-static int trace_read(void *target, uint64_t address, uint8_t *to,
-			 size_t size)
+static int trace_read(void *target, uint64_t address, uint8_t *to, size_t size)
 {
 	(void)target;
 	(void)address;
@@ -249,7 +247,7 @@ static int trace_read(void *target, uint64_t address, uint8_t *to,
 }
 
 static struct sonde_process *trace_process(void *target, char *error,
-					      size_t error_size)
+					   size_t error_size)
 {
 	(void)target;
 	(void)snprintf(error, error_size, "%s", no_process);
@@ -298,10 +296,10 @@ int sonde_gdb_trace_new(const char *directory,
 	if (!directory)
 		return 0;
 	/* What isn't there is not told of: symbols as the files have them. */
-	(void)sonde_probe_image_load(directory, "auxv", &trace->auxv);
-	(void)sonde_probe_image_load(directory, "exe", &trace->exe);
-	(void)sonde_probe_image_load(directory, "libraries",
-				     &trace->libraries);
+	(void)sonde_probe_program_files_load(directory, "auxv", &trace->auxv);
+	(void)sonde_probe_program_files_load(directory, "exe", &trace->exe);
+	(void)sonde_probe_program_files_load(directory, "libraries",
+					     &trace->libraries);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * trace.h - a recorded trace as GDB's target: no process, no registers and
  * no memory but those of its frames (tfind); symbols by what was kept beside
- * the trace (image.h).
+ * the trace (program_files.h).
  */
 #ifndef GDB_TARGET_TRACE_H
 #define GDB_TARGET_TRACE_H

@@ -13,7 +13,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "probe/image.h"
+#include "probe/program_files.h"
 
 #define OP_INT3 0xcc
 
@@ -25,7 +25,7 @@ static int entry_poke(pid_t pid, uint64_t address, long word)
 static int entry_address(pid_t pid, uint64_t *ret_address)
 {
 	Elf64_auxv_t auxv[SONDE_PROBE_AUXV_MAX / sizeof(Elf64_auxv_t)];
-	size_t nr = sonde_probe_image_auxv(pid, auxv, sizeof(auxv)) /
+	size_t nr = sonde_probe_program_files_auxv(pid, auxv, sizeof(auxv)) /
 		    sizeof(auxv[0]);
 
 	for (size_t i = 0; i < nr; i++) {

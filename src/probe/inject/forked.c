@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "probe/inject/image.h"
+#include "probe/inject/agent_image.h"
 #include "probe/inject/inject.h"
 #include "probe/inject/process_parts.h"
 #include "probe/inject/signal_masks.h"

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
-#include "probe/inject/image.h"
+#include "probe/inject/agent_image.h"
 #include "probe/inject/inject.h"
 #include "probe/inject/process_parts.h"
 #include "probe/inject/procfs.h"

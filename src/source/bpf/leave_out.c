@@ -27,7 +27,7 @@
 
 #include "source/condition.h"
 #include "source/packer.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 
 struct record {
 	struct sonde_packer_record head;

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 
 /* Most functions' frames are smaller; of 17 frames all is copied that ever is. */
 #define FRAME_BYTES 512u

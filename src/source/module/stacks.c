@@ -11,7 +11,7 @@
 
 #include "kmod/abi.h"
 #include "source/packer.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 #include "source/source.h"
 
 /* Number and process (source/source.h). */

@@ -108,7 +108,7 @@ struct sonde_perf_record {
 bool sonde_perf_take_id(void *record, size_t *size, uint64_t *ret_id);
 
 /* Where a program was, of a sample of an event with stack_bytes; `at`, `pid` and
- * `depth` are set by who has it walked (code.h). */
+ * `depth` are set by who has it walked (mapped_code.h). */
 struct sonde_perf_user {
 	uint64_t at; /* the session's time */
 	int32_t pid;

@@ -21,7 +21,7 @@
  * Two streams for each CPU, of samples and of what names them, of packets in memory
  * that are made some times a second; in overwrite mode the oldest go when there is no room,
  * and what names things stays longer, as there is less of it. A program's frames are
- * found in the copy of its stack that comes with a sample (code.h), where the CPU has
+ * found in the copy of its stack that comes with a sample (mapped_code.h), where the CPU has
  * rules for that; else by frame pointers, the kernel's own way.
  *
  * A sample has the number of its stack when it comes. When the table of stacks turns
@@ -44,8 +44,8 @@
 #include "base/port.h"
 #include "base/time.h"
 #include "source/callstacks.h"
-#include "source/sample/code.h"
 #include "source/sample/events.h"
+#include "source/sample/mapped_code.h"
 #include "source/sample/perf.h"
 #include "source/sample/threads.h"
 #include "source/source.h"

@@ -26,8 +26,8 @@
 #include <stdlib.h>
 
 #include "source/callstacks.h"
-#include "source/sample/code.h"
 #include "source/sample/events.h"
+#include "source/sample/mapped_code.h"
 
 #define LOOKS_AT_ONCE 64u
 /* More than what is told at once has. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 #include "source/source.h"
 #include "source/tracefs/format.h"
 #include "sys/textfile.h"

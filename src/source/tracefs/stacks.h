@@ -24,7 +24,7 @@
  * program's stack was looked at, its stack ends where it isn't known who called.
  *
  * Of the program there are the eight frames that the kernel finds by frame pointers;
- * those that are sure to be right are kept (sample/code.h). A system call's kernel
+ * those that are sure to be right are kept (sample/mapped_code.h). A system call's kernel
  * half is the same each time and is left out.
  *
  * Cost: a record of about 200 bytes for each event, and a walk in the kernel of some

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 #include "sys/proc.h"
 
 /* Reads of nothing, one after the other or not, before what the kernel still

@@ -12,9 +12,9 @@ int sonde_strangers_init(struct sonde_strangers *strangers,
 			 const struct sonde_export *export)
 {
 	strangers->nr_runs = 0;
-	return sonde_model_scope_read(export->timeline.pairs.trace,
-				      export->timeline.options,
-				      &strangers->scope);
+	return sonde_model_traced_threads_read(export->timeline.pairs.trace,
+					       export->timeline.options,
+					       &strangers->scope);
 }
 
 void sonde_strangers_fini(struct sonde_strangers *strangers,
@@ -32,5 +32,5 @@ void sonde_strangers_fini(struct sonde_strangers *strangers,
 			export, "the trace is of one program and doesn't say "
 				"which threads that has: runs of other "
 				"programs' threads are wrong");
-	sonde_model_scope_free(&strangers->scope);
+	sonde_model_traced_threads_free(&strangers->scope);
 }

@@ -2,7 +2,7 @@
 /*
  * strangers.h - whose runs on a CPU a timeline can show. A trace of one program
  * has others' switches only where they meet the program's
- * (analysis/model/scope.h): a slice that ends where the next switch is would be of
+ * (analysis/model/traced_threads.h): a slice that ends where the next switch is would be of
  * threads, and of an idleness, that nobody saw. They are left out, and counted.
  */
 #ifndef VIEW_EXPORT_STRANGERS_H
@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/model/scope.h"
 #include "analysis/model/state.h"
+#include "analysis/model/traced_threads.h"
 #include "view/export/export.h"
 
 struct sonde_strangers {
-	struct sonde_model_scope scope;
+	struct sonde_model_traced_threads scope;
 	uint64_t nr_runs; /* of threads; left out */
 };
 
@@ -32,7 +32,8 @@ void sonde_strangers_fini(struct sonde_strangers *strangers,
 static inline bool sonde_strangers_has(const struct sonde_strangers *strangers,
 				       int64_t tid)
 {
-	return !sonde_model_scope_has(&strangers->scope, sonde_step_tid(tid));
+	return !sonde_model_traced_threads_has(&strangers->scope,
+					       sonde_step_tid(tid));
 }
 
 #endif /* VIEW_EXPORT_STRANGERS_H */

@@ -12,7 +12,7 @@
 #include "kmod/abi.h"
 #include "source/module/stacks.h"
 #include "source/packer.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 #include "source/source.h"
 
 #define KERNEL_AT 0xffffffff81000000ull

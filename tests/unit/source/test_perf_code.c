@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * test_perf_code.c - source/sample/code.h and what it stands on: this program's own
+ * test_perf_code.c - source/sample/mapped_code.h and what it stands on: this program's own
  * stack, copied, is walked by the rules of its own files. The witness is glibc's
  * backtrace(), which goes by the same sections.
  */
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "ring/walk.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 #include "source/sample/program.h"
 #include "source/unwind/file.h"
 #include "sys/proc.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "folder.h"
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 #include "source/source.h"
 #include "source/tracefs/stream.h"
 

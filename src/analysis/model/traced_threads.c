@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope.c - which threads a kernel trace speaks of (scope.h).
+ * traced_threads.c - which threads a kernel trace speaks of (traced_threads.h).
  *
  * The set of members is complete before anything is added up: it is read from
  * the whole trace, whatever part of it is looked at. Members are only ever
  * added, so the order of parts doesn't matter.
  */
-#include "analysis/model/scope.h"
+#include "analysis/model/traced_threads.h"
 
 #include <errno.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static const struct sonde_map_ops ops = SONDE_MAP_OPS(
 /* All of the trace, whatever part of it is looked at. */
 static int find_members(struct sonde_trace *trace,
 			const struct sonde_map_options *options,
-			struct sonde_model_scope *scope)
+			struct sonde_model_traced_threads *scope)
 {
 	struct sonde_model_tables *tables;
 	struct sonde_map_options all;
@@ -156,7 +156,7 @@ static int64_t number_of(const struct sonde_source *source, const char *name)
 }
 
 static int add_root(const struct sonde_source *source,
-		    struct sonde_model_scope *scope)
+		    struct sonde_model_traced_threads *scope)
 {
 	int64_t tid = number_of(source, "kernel_root");
 
@@ -168,7 +168,7 @@ static int add_root(const struct sonde_source *source,
 /* Where one of several traces is everybody's, all are. */
 static int read_sources(struct sonde_trace *trace,
 			const struct sonde_map_options *options,
-			struct sonde_model_scope *scope)
+			struct sonde_model_traced_threads *scope)
 {
 	size_t nr_programs = 0;
 	size_t nr_kernels = 0;
@@ -196,13 +196,13 @@ static int read_sources(struct sonde_trace *trace,
 	return err;
 }
 
-int sonde_model_scope_read(struct sonde_trace *trace,
-			   const struct sonde_map_options *options,
-			   struct sonde_model_scope *ret_scope)
+int sonde_model_traced_threads_read(
+	struct sonde_trace *trace, const struct sonde_map_options *options,
+	struct sonde_model_traced_threads *ret_scope)
 {
 	int err;
 
-	*ret_scope = (struct sonde_model_scope){
+	*ret_scope = (struct sonde_model_traced_threads){
 		.whose = SONDE_WHOSE_ALL,
 		.shows_own = options->shows_own,
 	};
@@ -216,26 +216,28 @@ int sonde_model_scope_read(struct sonde_trace *trace,
 	return err;
 }
 
-void sonde_model_scope_free(struct sonde_model_scope *scope)
+void sonde_model_traced_threads_free(struct sonde_model_traced_threads *scope)
 {
 	sonde_hash_fini(&scope->members);
 	sonde_hash_fini(&scope->own);
 }
 
-bool sonde_model_scope_has(const struct sonde_model_scope *scope, int32_t tid)
+bool sonde_model_traced_threads_has(
+	const struct sonde_model_traced_threads *scope, int32_t tid)
 {
 	return scope->whose != SONDE_WHOSE_PROGRAM ||
 	       scope_has(&scope->members, tid);
 }
 
-bool sonde_model_scope_is_own(const struct sonde_model_scope *scope,
-			      int32_t tid)
+bool sonde_model_traced_threads_is_own(
+	const struct sonde_model_traced_threads *scope, int32_t tid)
 {
-	return !scope->shows_own && sonde_model_scope_is_recorder(scope, tid);
+	return !scope->shows_own &&
+	       sonde_model_traced_threads_is_recorder(scope, tid);
 }
 
-bool sonde_model_scope_is_recorder(const struct sonde_model_scope *scope,
-				   int32_t tid)
+bool sonde_model_traced_threads_is_recorder(
+	const struct sonde_model_traced_threads *scope, int32_t tid)
 {
 	return scope->own.nr_entries && tid > 0 && scope_has(&scope->own, tid);
 }

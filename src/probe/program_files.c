@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image.c - see image.h.
+ * program_files.c - see program_files.h.
  *
  * The list of libraries is the dynamic linker's: auxv -> program headers ->
  * PT_DYNAMIC -> DT_DEBUG -> struct r_debug -> a list of struct link_map. All of
  * it is in the process's memory and may change or lie: every step is bounded.
  */
-#include "probe/image.h"
+#include "probe/program_files.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -31,8 +31,8 @@ enum {
 	NAME_MAX_BYTES = SONDE_PROBE_EXE_MAX,
 };
 
-static size_t peek(const struct sonde_probe_image *image, uint64_t address,
-		   void *to, size_t size)
+static size_t peek(const struct sonde_probe_program_files *image,
+		   uint64_t address, void *to, size_t size)
 {
 	uint8_t *bytes = to;
 	size_t done = 0;
@@ -50,7 +50,7 @@ static size_t peek(const struct sonde_probe_image *image, uint64_t address,
 	return done;
 }
 
-size_t sonde_probe_image_auxv(pid_t pid, void *to, size_t size)
+size_t sonde_probe_program_files_auxv(pid_t pid, void *to, size_t size)
 {
 	char path[64];
 	size_t nr = 0;
@@ -65,7 +65,7 @@ size_t sonde_probe_image_auxv(pid_t pid, void *to, size_t size)
 	return nr;
 }
 
-bool sonde_probe_image_exe(pid_t pid, char to[SONDE_PROBE_EXE_MAX])
+bool sonde_probe_program_files_exe(pid_t pid, char to[SONDE_PROBE_EXE_MAX])
 {
 	struct stat running;
 	struct stat named;
@@ -83,12 +83,13 @@ bool sonde_probe_image_exe(pid_t pid, char to[SONDE_PROBE_EXE_MAX])
 	return true;
 }
 
-static uint64_t auxv_value(const struct sonde_probe_image *image, uint64_t type)
+static uint64_t auxv_value(const struct sonde_probe_program_files *image,
+			   uint64_t type)
 {
 	Elf64_auxv_t entries[SONDE_PROBE_AUXV_MAX / sizeof(Elf64_auxv_t)];
-	size_t nr =
-		sonde_probe_image_auxv(image->pid, entries, sizeof(entries)) /
-		sizeof(entries[0]);
+	size_t nr = sonde_probe_program_files_auxv(image->pid, entries,
+						   sizeof(entries)) /
+		    sizeof(entries[0]);
 
 	for (size_t i = 0; i < nr; i++)
 		if (entries[i].a_type == type)
@@ -96,14 +97,14 @@ static uint64_t auxv_value(const struct sonde_probe_image *image, uint64_t type)
 	return 0;
 }
 
-static bool peek_all(const struct sonde_probe_image *image, uint64_t address,
-		     void *to, size_t size)
+static bool peek_all(const struct sonde_probe_program_files *image,
+		     uint64_t address, void *to, size_t size)
 {
 	return peek(image, address, to, size) == size;
 }
 
 /* Where PT_DYNAMIC is; 0. */
-static uint64_t find_dynamic(const struct sonde_probe_image *image)
+static uint64_t find_dynamic(const struct sonde_probe_program_files *image)
 {
 	uint64_t address = auxv_value(image, AT_PHDR);
 	uint64_t nr = auxv_value(image, AT_PHNUM);
@@ -126,7 +127,7 @@ static uint64_t find_dynamic(const struct sonde_probe_image *image)
 }
 
 /* The first struct link_map's address; 0: not dynamic, or not yet. */
-static uint64_t find_link_map(const struct sonde_probe_image *image)
+static uint64_t find_link_map(const struct sonde_probe_program_files *image)
 {
 	uint64_t address = find_dynamic(image);
 	struct r_debug debug;
@@ -160,8 +161,9 @@ static void image_put_name(FILE *text, const char *name)
 	}
 }
 
-static void put_library(const struct sonde_probe_image *image, FILE *text,
-			uint64_t address, const struct link_map *map)
+static void put_library(const struct sonde_probe_program_files *image,
+			FILE *text, uint64_t address,
+			const struct link_map *map)
 {
 	char name[NAME_MAX_BYTES + 1];
 	size_t nr = peek(image, (uintptr_t)map->l_name, name, NAME_MAX_BYTES);
@@ -179,7 +181,8 @@ static void put_library(const struct sonde_probe_image *image, FILE *text,
 		      (uint64_t)(uintptr_t)map->l_ld);
 }
 
-static void put_libraries(const struct sonde_probe_image *image, FILE *text)
+static void put_libraries(const struct sonde_probe_program_files *image,
+			  FILE *text)
 {
 	uint64_t address = find_link_map(image);
 	struct link_map map;
@@ -198,7 +201,8 @@ static void put_libraries(const struct sonde_probe_image *image, FILE *text)
 	(void)fputs("</library-list-svr4>", text);
 }
 
-char *sonde_probe_image_libraries(const struct sonde_probe_image *image)
+char *sonde_probe_program_files_libraries(
+	const struct sonde_probe_program_files *image)
 {
 	char *bytes = NULL;
 	size_t size;
@@ -231,9 +235,9 @@ static int image_save(int dir, const char *name, const void *bytes, size_t nr)
 
 static int save_into(pid_t pid, int dir)
 {
-	struct sonde_probe_image image = { .pid = pid };
+	struct sonde_probe_program_files image = { .pid = pid };
 	uint8_t auxv[SONDE_PROBE_AUXV_MAX];
-	size_t nr = sonde_probe_image_auxv(pid, auxv, sizeof(auxv));
+	size_t nr = sonde_probe_program_files_auxv(pid, auxv, sizeof(auxv));
 	char name[SONDE_PROBE_EXE_MAX];
 	char *libraries;
 	int rc;
@@ -241,11 +245,11 @@ static int save_into(pid_t pid, int dir)
 	image.memory = sonde_proc_memory(pid, O_RDONLY);
 	if (image.memory < 0)
 		return image.memory;
-	libraries = sonde_probe_image_libraries(&image);
+	libraries = sonde_probe_program_files_libraries(&image);
 	(void)close(image.memory);
 	if (!libraries)
 		return -ENOMEM;
-	rc = nr && sonde_probe_image_exe(pid, name) ? 0 : -ESRCH;
+	rc = nr && sonde_probe_program_files_exe(pid, name) ? 0 : -ESRCH;
 	if (!rc)
 		rc = image_save(dir, "auxv", auxv, nr);
 	if (!rc)
@@ -256,7 +260,7 @@ static int save_into(pid_t pid, int dir)
 	return rc;
 }
 
-int sonde_probe_image_save(pid_t pid, int dir)
+int sonde_probe_program_files_save(pid_t pid, int dir)
 {
 	int below = sonde_directory_make_below(dir, "gdb", true);
 	int rc;
@@ -268,8 +272,8 @@ int sonde_probe_image_save(pid_t pid, int dir)
 	return rc;
 }
 
-int sonde_probe_image_load(const char *directory, const char *name,
-			   struct sonde_probe_kept *ret_kept)
+int sonde_probe_program_files_load(const char *directory, const char *name,
+				   struct sonde_probe_kept *ret_kept)
 {
 	struct sonde_probe_kept kept = { 0 };
 	FILE *file;

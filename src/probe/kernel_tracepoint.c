@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_point.c - see kernel_point.h.
+ * kernel_tracepoint.c - see kernel_tracepoint.h.
  *
  * An item of the plan becomes one of the probe, but for expressions that read:
  * each of their reads is one, by a program that computes where (collect.h). So
  * the payload has the plan's layout, and whoever reads the trace needs to know
  * nothing of the kernel.
  */
-#include "probe/kernel_point.h"
+#include "probe/kernel_tracepoint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -344,11 +344,11 @@ static int fill_probe(struct kernel_making *making)
 		       -ENOMEM;
 }
 
-int sonde_probe_kernel_point(const struct sonde_probe_point *point,
-			     struct sonde_probe_kernel_known *known,
-			     char *error, size_t error_size,
-			     struct sonde_source_probe *ret_probe,
-			     uint64_t *ret_frame_bytes)
+int sonde_probe_kernel_tracepoint(const struct sonde_probe_point *point,
+				  struct sonde_probe_kernel_known *known,
+				  char *error, size_t error_size,
+				  struct sonde_source_probe *ret_probe,
+				  uint64_t *ret_frame_bytes)
 {
 	struct kernel_making making = {
 		.point = point,
@@ -379,7 +379,7 @@ int sonde_probe_kernel_point(const struct sonde_probe_point *point,
 	return rc;
 }
 
-void sonde_probe_kernel_point_fini(struct sonde_source_probe *probe)
+void sonde_probe_kernel_tracepoint_fini(struct sonde_source_probe *probe)
 {
 	for (uint32_t i = 0; i < probe->nr_items; i++)
 		sonde_program_free(probe->items[i].program);

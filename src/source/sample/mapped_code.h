@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * code.h - which code processes have mapped where and when, and by it the call stacks
+ * mapped_code.h - which code processes have mapped where and when, and by it the call stacks
  * of samples and of the kernel's events: a walk (ring/walk.h) over the copy of the
  * stack that each has.
  *
@@ -32,8 +32,8 @@
  * Cost: a search among the process's mappings for each frame, and what images.h says.
  * One thread.
  */
-#ifndef SOURCE_SAMPLE_CODE_H
-#define SOURCE_SAMPLE_CODE_H
+#ifndef SOURCE_SAMPLE_MAPPED_CODE_H
+#define SOURCE_SAMPLE_MAPPED_CODE_H
 
 #include "base/hash.h"
 #include "source/callstacks.h"
@@ -129,4 +129,4 @@ void sonde_perf_code_believe(struct sonde_perf_code *code,
 			     const uint64_t *frames, uint32_t nr, uint32_t most,
 			     struct sonde_callstacks_chain *chain);
 
-#endif /* SOURCE_SAMPLE_CODE_H */
+#endif /* SOURCE_SAMPLE_MAPPED_CODE_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scope.h - whose threads a kernel trace can speak of.
+ * traced_threads.h - whose threads a kernel trace can speak of.
  *
  * A trace of one program (`kernel_scope = "program"` in its environment) has
  * others' events only where they meet the program's: a switch from or to one of
@@ -18,13 +18,13 @@
  * Cost: a trace of one program is read once more, for its forks; the others are
  * not.
  */
-#ifndef ANALYSIS_MODEL_SCOPE_H
-#define ANALYSIS_MODEL_SCOPE_H
+#ifndef ANALYSIS_MODEL_TRACED_THREADS_H
+#define ANALYSIS_MODEL_TRACED_THREADS_H
 
 #include "analysis/model/kernel.h"
 #include "base/hash.h"
 
-struct sonde_model_scope {
+struct sonde_model_traced_threads {
 	enum sonde_model_whose whose;
 	bool shows_own;            /* the recorder's threads, like others */
 	struct sonde_hash members; /* of PROGRAM */
@@ -32,18 +32,19 @@ struct sonde_model_scope {
 };
 
 /* 0 or a negative errno; to be freed in any case. */
-int sonde_model_scope_read(struct sonde_trace *trace,
-			   const struct sonde_map_options *options,
-			   struct sonde_model_scope *ret_scope);
-void sonde_model_scope_free(struct sonde_model_scope *scope);
+int sonde_model_traced_threads_read(
+	struct sonde_trace *trace, const struct sonde_map_options *options,
+	struct sonde_model_traced_threads *ret_scope);
+void sonde_model_traced_threads_free(struct sonde_model_traced_threads *scope);
 
 /* Of a thread that is known: the trace has all that it did; it is one of the
  * recorder's that are not to be shown. */
-bool sonde_model_scope_has(const struct sonde_model_scope *scope, int32_t tid);
-bool sonde_model_scope_is_own(const struct sonde_model_scope *scope,
-			      int32_t tid);
+bool sonde_model_traced_threads_has(
+	const struct sonde_model_traced_threads *scope, int32_t tid);
+bool sonde_model_traced_threads_is_own(
+	const struct sonde_model_traced_threads *scope, int32_t tid);
 /* It is one of the recorder's, whether they are to be shown or not. */
-bool sonde_model_scope_is_recorder(const struct sonde_model_scope *scope,
-				   int32_t tid);
+bool sonde_model_traced_threads_is_recorder(
+	const struct sonde_model_traced_threads *scope, int32_t tid);
 
-#endif /* ANALYSIS_MODEL_SCOPE_H */
+#endif /* ANALYSIS_MODEL_TRACED_THREADS_H */

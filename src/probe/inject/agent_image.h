@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image.h - the agent's image as it is in the tool: flat bytes that begin with
+ * agent_image.h - the agent's image as it is in the tool: flat bytes that begin with
  * this head (agent/image.lds). All are offsets from it.
  */
-#ifndef PROBE_INJECT_IMAGE_H
-#define PROBE_INJECT_IMAGE_H
+#ifndef PROBE_INJECT_AGENT_IMAGE_H
+#define PROBE_INJECT_AGENT_IMAGE_H
 
 #include <stdint.h>
 
@@ -29,4 +29,4 @@ struct sonde_image_head {
 extern const unsigned char sonde_agent_image[];
 extern const unsigned long sonde_agent_image_size;
 
-#endif /* PROBE_INJECT_IMAGE_H */
+#endif /* PROBE_INJECT_AGENT_IMAGE_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_point.h - a tracepoint of GDB's in the kernel, as the sources take it
+ * kernel_tracepoint.h - a tracepoint of GDB's in the kernel, as the sources take it
  * (source/probes.h): its plan (plan.h), in other words.
  *
  * What the kernel's programs can't do is refused with the reason: trace state
  * variables, while-stepping, and what has no fixed size.
  */
-#ifndef PROBE_KERNEL_POINT_H
-#define PROBE_KERNEL_POINT_H
+#ifndef PROBE_KERNEL_TRACEPOINT_H
+#define PROBE_KERNEL_TRACEPOINT_H
 
 #include "probe/markers.h"
 #include "probe/points.h"
@@ -24,14 +24,14 @@ struct sonde_probe_kernel_known {
 };
 
 /* 0; -EINVAL with *error of one line, -ENOMEM. *ret_probe is for
- * sonde_probe_kernel_point_fini(), also if it fails. Static ones are those of
+ * sonde_probe_kernel_tracepoint_fini(), also if it fails. Static ones are those of
  * `markers`; variables that it uses are added. *ret_frame_bytes: what a hit
  * takes in GDB's format. */
-int sonde_probe_kernel_point(const struct sonde_probe_point *point,
-			     struct sonde_probe_kernel_known *known,
-			     char *error, size_t error_size,
-			     struct sonde_source_probe *ret_probe,
-			     uint64_t *ret_frame_bytes);
-void sonde_probe_kernel_point_fini(struct sonde_source_probe *probe);
+int sonde_probe_kernel_tracepoint(const struct sonde_probe_point *point,
+				  struct sonde_probe_kernel_known *known,
+				  char *error, size_t error_size,
+				  struct sonde_source_probe *ret_probe,
+				  uint64_t *ret_frame_bytes);
+void sonde_probe_kernel_tracepoint_fini(struct sonde_source_probe *probe);
 
-#endif /* PROBE_KERNEL_POINT_H */
+#endif /* PROBE_KERNEL_TRACEPOINT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * code.c - mappings of processes, and walks by them (code.h).
+ * mapped_code.c - mappings of processes, and walks by them (mapped_code.h).
  *
  * Ranges of a process are ordered and don't overlap: a new one cuts those that it
  * hides, or replaces them. What is hidden, and what a process had before it executed
@@ -8,7 +8,7 @@
  * stack may be of an earlier time than the last record. A search goes there only
  * if what is there now came later than the stack.
  */
-#include "source/sample/code.h"
+#include "source/sample/mapped_code.h"
 
 #include <errno.h>
 #include <stdlib.h>

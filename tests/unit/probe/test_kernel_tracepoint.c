@@ -15,7 +15,7 @@
 
 #include "gdb/blocks.h"
 #include "gdb/registers.h"
-#include "probe/kernel_point.h"
+#include "probe/kernel_tracepoint.h"
 #include "probe/typing.h"
 #include "types/desc.h"
 
@@ -62,15 +62,15 @@ static int make_of(struct kernel_made *made, const char *const *from)
 	collect_define(&made->points, from);
 	known.points = &made->points;
 	known.nr_variables = 0;
-	return sonde_probe_kernel_point(made->points.list, &known, made->error,
-					sizeof(made->error), &made->probe,
-					&made->frame_bytes);
+	return sonde_probe_kernel_tracepoint(made->points.list, &known,
+					     made->error, sizeof(made->error),
+					     &made->probe, &made->frame_bytes);
 }
 
 static void unmake(struct kernel_made *made)
 {
 	sonde_probe_plan_free(&made->plan);
-	sonde_probe_kernel_point_fini(&made->probe);
+	sonde_probe_kernel_tracepoint_fini(&made->probe);
 	sonde_probe_points_clear(&made->points);
 }
 
@@ -397,9 +397,9 @@ static void variables_in_registers_have_names_and_types(void **state)
 	sonde_probe_typing_note(&whose, &made.points, NULL);
 	known.points = &made.points;
 	assert_int_equal(
-		sonde_probe_kernel_point(made.points.list, &known, made.error,
-					 sizeof(made.error), &made.probe,
-					 &made.frame_bytes),
+		sonde_probe_kernel_tracepoint(made.points.list, &known,
+					      made.error, sizeof(made.error),
+					      &made.probe, &made.frame_bytes),
 		0);
 	fields = sonde_desc_fields(made.probe.desc);
 	assert_true(sonde_fields_next(&fields, &field));
