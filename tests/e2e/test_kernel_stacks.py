@@ -20,6 +20,7 @@ from harness import check_equal, main, test
 from home import Home
 from kernel import (LIMIT_S, KernelTrace, Running, comm, descendants, each_source,
                     kernel_test, need, program, record_kernel, wait_for)
+from kills import state_of
 
 SWITCH = "sched:sched_switch"
 STACK = re.compile(r"\{ stack = (\d+), pid = (\d+) \}")
@@ -294,9 +295,15 @@ class Woken:
         os.close(theirs)
 
     def writer(self, **more):
-        """Writes a line, and another one when it was told to."""
+        """Writes a line, and another one when it was told to. `cat` waits for it:
+        a line that is there before it does wakes nobody."""
+        wait_for(lambda: state_of(self.cat()) == "S", "cat to wait for a line")
         return subprocess.Popen([program("blocker"), "told"],
                                 stdout=self.pipe, **more)
+
+    def cat(self):
+        return next((p for p in descendants(self.running.front.pid)
+                     if comm(p) == "cat"), 0)
 
     def takes(self):
         check_equal(self.running.front.stdout.readline(), "1\n", "cat")
@@ -318,9 +325,7 @@ def who_woke_it_from_outside_has_names():
             woken.takes()
             writer.stdin.write(b"naps\n")
             writer.stdin.flush()
-        pid = next(p for p in descendants(woken.running.front.pid)
-                   if comm(p) == "cat")
-        os.kill(pid, signal.SIGTERM)
+        os.kill(woken.cat(), signal.SIGTERM)
         woken.running.front.wait()  # only then may the other one end
     looks, wakers = woken.ends(writer)
     check(looks and all(looks), f"mappings of who wrote: {looks}")
