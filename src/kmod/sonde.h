@@ -20,7 +20,7 @@
  *	native.c	conditions as machine code
  *	seeing.c	programs that see a kprobe's registers and memory
  *	items.c		what a probe at an address collects by them
- *	scope.c		who is in a session's tree
+ *	tree.c		who is in a session's tree
  *	clock.c		the CPU's counter, or the synthetic clock
  *
  * ## Who may touch what
@@ -106,7 +106,7 @@ struct sonde_session {
 		s32 self[2];
 		u64 has_self; /* not 0: there is one */
 	};
-	struct sonde_tree *tree; /* NULL: everybody (scope.c) */
+	struct sonde_tree *tree; /* NULL: everybody (tree.c) */
 	struct sonde_session_cpu __percpu *cpus;
 	u32 was_started; /* once: its scope is fixed */
 	u32 nr_switches; /* of `active` */
@@ -323,7 +323,7 @@ void sonde_filter_free(const struct sonde_filter *filter);
 /* Bits of SONDE_KMOD_JUDGED_; 0 if there is none. */
 u32 sonde_filter_judged(const struct sonde_filter *filter);
 
-/* ---- scope.c ---- */
+/* ---- tree.c ---- */
 
 /* The tree of `pid` as it is now; from now on who is born in it is in it. Both
  * take sonde_control, and wait for grace periods without it. */

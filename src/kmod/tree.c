@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * scope.c - who is in a session's tree: a process and who descends from it.
+ * tree.c - who is in a session's tree: a process and who descends from it.
  *
  * A tree is a set of tasks, by address. It is a table of NR_BUCKETS lines of
  * SLOTS addresses; a task is in the line that its address is hashed to, or
