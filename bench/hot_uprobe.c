@@ -4,7 +4,7 @@
  * event: a probe of the kernel's at it records its argument. SystemTap's probes of
  * programs rest on the same.
  */
-#define TRACER "uprobe"
+#define TRACER                "uprobe"
 #define EVENT_INT(x)          hot_uprobe_event((int)(x))
 #define EVENT_FOUR(x)         EVENT_INT(x)
 #define EVENT_STRING(x, text) ((void)(text), (void)(x))

@@ -589,7 +589,8 @@ static int serve_program(const struct options *options)
 	char error[256] = "";
 	int status;
 
-	if (sonde_gdb_gdbserver_new(&connection, error, sizeof(error), &gdbserver)) {
+	if (sonde_gdb_gdbserver_new(&connection, error, sizeof(error),
+				    &gdbserver)) {
 		sonde_complain("%s", error);
 		return EXIT_FAILED;
 	}

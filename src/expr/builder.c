@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sonde_builder_label sonde_builder_label(const struct sonde_builder *builder,
-					       unsigned int slots)
+struct sonde_builder_label
+sonde_builder_label(const struct sonde_builder *builder, unsigned int slots)
 {
 	return (struct sonde_builder_label){ SONDE_BUILDER_NONE,
 					     builder->depth + slots };
@@ -130,7 +130,8 @@ int sonde_builder_finish(const struct sonde_builder *builder,
 
 	if (builder->err)
 		return builder->err;
-	program = calloc(1, sizeof(*program) + ops_bytes + builder->texts_bytes);
+	program =
+		calloc(1, sizeof(*program) + ops_bytes + builder->texts_bytes);
 	if (!program)
 		return -ENOMEM;
 	program->nr_ops = (uint32_t)builder->nr_ops;

@@ -38,8 +38,8 @@ struct sonde_builder_label {
 };
 
 /* A label where the stack is as it is here, plus `slots`. */
-struct sonde_builder_label sonde_builder_label(const struct sonde_builder *builder,
-					       unsigned int slots);
+struct sonde_builder_label
+sonde_builder_label(const struct sonde_builder *builder, unsigned int slots);
 void sonde_builder_add(struct sonde_builder *builder, struct sonde_expr_op op);
 void sonde_builder_jump(struct sonde_builder *builder, struct sonde_expr_op op,
 			struct sonde_builder_label *label);

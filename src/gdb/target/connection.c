@@ -53,7 +53,7 @@ struct sonde_gdb_connection {
 };
 
 static int connection_complain(char *error, size_t error_size, const char *what,
-			     int rc)
+			       int rc)
 {
 	char text[128];
 
@@ -121,7 +121,8 @@ static int connection_hear(struct sonde_gdb_connection *connection, bool wait)
 			if (heard == SONDE_GDB_HEARD_TOO_LONG)
 				connection->packets.length = (size_t)snprintf(
 					connection->packets.body,
-					sizeof(connection->packets.body), "E01");
+					sizeof(connection->packets.body),
+					"E01");
 			if (heard == SONDE_GDB_HEARD_PACKET ||
 			    heard == SONDE_GDB_HEARD_TOO_LONG)
 				return 1;
@@ -169,8 +170,8 @@ int sonde_gdb_connection_ask(struct sonde_gdb_connection *connection,
 	return rc;
 }
 
-int sonde_gdb_connection_hear(struct sonde_gdb_connection *connection, bool wait,
-			      struct sonde_gdb_reply *reply,
+int sonde_gdb_connection_hear(struct sonde_gdb_connection *connection,
+			      bool wait, struct sonde_gdb_reply *reply,
 			      bool *ret_notification)
 {
 	struct kept *kept = connection->first;
@@ -187,7 +188,8 @@ int sonde_gdb_connection_hear(struct sonde_gdb_connection *connection, bool wait
 	}
 	rc = connection_hear(connection, wait);
 	if (rc == 1) {
-		put(reply, connection->packets.body, connection->packets.length);
+		put(reply, connection->packets.body,
+		    connection->packets.length);
 		*ret_notification = connection->packets.is_notification;
 	}
 	return rc;
@@ -285,7 +287,7 @@ static int connection_greet(struct sonde_gdb_connection *connection)
 		rc = connection_hear(connection, true) < 0 ? -EPIPE : 0;
 	if (rc == 0) {
 		connection->features = strndup(connection->packets.body,
-					     connection->packets.length);
+					       connection->packets.length);
 		rc = connection->features ? 0 : -ENOMEM;
 	}
 	if (rc == 0)
@@ -300,14 +302,16 @@ int sonde_gdb_connection_start(const struct sonde_gdb_connection_config *config,
 			       char *error, size_t error_size,
 			       struct sonde_gdb_connection **ret_connection)
 {
-	struct sonde_gdb_connection *connection = calloc(1, sizeof(*connection));
+	struct sonde_gdb_connection *connection =
+		calloc(1, sizeof(*connection));
 	pid_t parent = getpid();
 	char device[64];
 	int other = -1;
 	int rc;
 
 	if (!connection)
-		return connection_complain(error, error_size, "memory", -ENOMEM);
+		return connection_complain(error, error_size, "memory",
+					   -ENOMEM);
 	connection->last = &connection->first;
 	sonde_gdb_packets_init(&connection->packets);
 	connection->packets.expands = true;
@@ -317,7 +321,7 @@ int sonde_gdb_connection_start(const struct sonde_gdb_connection_config *config,
 	if (rc != 0) {
 		free(connection);
 		return connection_complain(error, error_size, "pseudo-terminal",
-					 rc);
+					   rc);
 	}
 	connection->child = fork();
 	if (connection->child == 0)
@@ -327,7 +331,7 @@ int sonde_gdb_connection_start(const struct sonde_gdb_connection_config *config,
 	if (rc != 0) {
 		sonde_gdb_connection_free(connection);
 		return connection_complain(error, error_size,
-					 "gdbserver did not start", rc);
+					   "gdbserver did not start", rc);
 	}
 	*ret_connection = connection;
 	return 0;

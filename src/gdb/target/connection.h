@@ -50,8 +50,8 @@ int sonde_gdb_connection_ask(struct sonde_gdb_connection *connection,
 			     struct sonde_gdb_reply *reply);
 /* Takes what has come. 1: a message; 0: none that is whole; -EPIPE. `wait`:
  * until there is one. */
-int sonde_gdb_connection_hear(struct sonde_gdb_connection *connection, bool wait,
-			      struct sonde_gdb_reply *reply,
+int sonde_gdb_connection_hear(struct sonde_gdb_connection *connection,
+			      bool wait, struct sonde_gdb_reply *reply,
 			      bool *ret_notification);
 
 #endif /* GDB_TARGET_CONNECTION_H */

@@ -26,12 +26,15 @@
 /* ---- memory ---- */
 
 /* As much as is there, from the start; -EIO if nothing is. */
-static ssize_t gdbserver_read_memory(const struct sonde_gdb_gdbserver *gdbserver,
-				 uint64_t address, uint8_t *to, size_t size)
+static ssize_t
+gdbserver_read_memory(const struct sonde_gdb_gdbserver *gdbserver,
+		      uint64_t address, uint8_t *to, size_t size)
 {
-	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
+	const struct sonde_probes *probes =
+		sonde_gdb_gdbserver_probes(gdbserver);
 	ssize_t nr = -1;
-	int fd = gdbserver->pid ? sonde_proc_memory(gdbserver->pid, O_RDONLY) : -1;
+	int fd = gdbserver->pid ? sonde_proc_memory(gdbserver->pid, O_RDONLY) :
+				  -1;
 
 	if (fd >= 0) {
 		nr = pread(fd, to, size, (off_t)address);
@@ -46,10 +49,12 @@ static ssize_t gdbserver_read_memory(const struct sonde_gdb_gdbserver *gdbserver
 
 /* m: gdbserver's answer, as it hides its own breakpoints; without our probes,
  * that is. */
-static void show_memory(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
-			size_t length, struct sonde_gdb_reply *reply)
+static void show_memory(struct sonde_gdb_gdbserver *gdbserver,
+			const char *packet, size_t length,
+			struct sonde_gdb_reply *reply)
 {
-	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
+	const struct sonde_probes *probes =
+		sonde_gdb_gdbserver_probes(gdbserver);
 	const char *at = packet + 1;
 	uint64_t address;
 	uint8_t *bytes;
@@ -85,10 +90,12 @@ static bool is_probed(const struct sonde_probes *probes, uint64_t address,
 }
 
 /* M and X: what would overwrite a probe is refused. */
-static void change_memory(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
-			  size_t length, struct sonde_gdb_reply *reply)
+static void change_memory(struct sonde_gdb_gdbserver *gdbserver,
+			  const char *packet, size_t length,
+			  struct sonde_gdb_reply *reply)
 {
-	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
+	const struct sonde_probes *probes =
+		sonde_gdb_gdbserver_probes(gdbserver);
 	const char *at = packet + 1;
 	uint64_t address;
 	uint64_t nr;
@@ -110,7 +117,7 @@ static bool begins(const char *packet, const char *word)
 
 /* The process that a stop reply tells of; 0: none. */
 static void gdbserver_learn_process(struct sonde_gdb_gdbserver *gdbserver,
-				const struct sonde_gdb_reply *reply)
+				    const struct sonde_gdb_reply *reply)
 {
 	const char *at = strstr(reply->bytes, "thread:p");
 	uint64_t pid;
@@ -147,8 +154,9 @@ static bool is_for_process(const struct sonde_gdb_gdbserver *gdbserver,
 }
 
 /* D, k, vKill, monitor exit: gdbserver's last ones for the process. */
-static bool gdbserver_let_go(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
-			 size_t length, struct sonde_gdb_reply *reply)
+static bool gdbserver_let_go(struct sonde_gdb_gdbserver *gdbserver,
+			     const char *packet, size_t length,
+			     struct sonde_gdb_reply *reply)
 {
 	enum sonde_gdb_end end = packet[0] == 'k' || packet[0] == 'q' ?
 					 SONDE_GDB_END_KILLED :
@@ -168,8 +176,8 @@ static bool gdbserver_let_go(struct sonde_gdb_gdbserver *gdbserver, const char *
 
 /* "vFile:pread:fd,count,offset": no more than our packets hold. Less than asked
  * for is an answer, too. */
-static void pass_pread(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
-		       struct sonde_gdb_reply *reply)
+static void pass_pread(struct sonde_gdb_gdbserver *gdbserver,
+		       const char *packet, struct sonde_gdb_reply *reply)
 {
 	const char *at = packet + strlen("vFile:pread:");
 	uint64_t fd;
@@ -192,8 +200,9 @@ static void pass_pread(struct sonde_gdb_gdbserver *gdbserver, const char *packet
 }
 
 /* "monitor ...": what it prints comes in packets of its own, "O...". */
-static void pass_command(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
-			 size_t length, struct sonde_gdb_reply *reply)
+static void pass_command(struct sonde_gdb_gdbserver *gdbserver,
+			 const char *packet, size_t length,
+			 struct sonde_gdb_reply *reply)
 {
 	bool notification;
 
@@ -207,8 +216,9 @@ static void pass_command(struct sonde_gdb_gdbserver *gdbserver, const char *pack
 	}
 }
 
-static bool other_packet(struct sonde_gdb_gdbserver *gdbserver, const char *packet,
-			 size_t length, struct sonde_gdb_reply *reply)
+static bool other_packet(struct sonde_gdb_gdbserver *gdbserver,
+			 const char *packet, size_t length,
+			 struct sonde_gdb_reply *reply)
 {
 	if (begins(packet, "vStopped")) {
 		sonde_gdb_gdbserver_next_stop(gdbserver, reply);
@@ -231,7 +241,8 @@ static bool other_packet(struct sonde_gdb_gdbserver *gdbserver, const char *pack
 	}
 	sonde_gdb_gdbserver_pass(gdbserver, packet, length, reply);
 	if (begins(packet, "Hg") && length < sizeof(gdbserver->general))
-		snprintf(gdbserver->general, sizeof(gdbserver->general), "%s", packet);
+		snprintf(gdbserver->general, sizeof(gdbserver->general), "%s",
+			 packet);
 	if (begins(packet, "QNonStop:"))
 		gdbserver->non_stop = packet[strlen("QNonStop:")] == '1';
 	return true;
@@ -260,15 +271,16 @@ static bool answer(void *target, const char *packet, size_t length,
 	case 'Z':
 	case 'z':
 		if (packet[1] == '0') {
-			sonde_gdb_gdbserver_break(gdbserver, packet, length, reply);
+			sonde_gdb_gdbserver_break(gdbserver, packet, length,
+						  reply);
 			return true;
 		}
 		break;
 	default:
 		if (begins(packet, "vCont;") ||
 		    (packet[0] && strchr("cCsS", packet[0])))
-			return sonde_gdb_gdbserver_resume(gdbserver, packet, length,
-							  reply);
+			return sonde_gdb_gdbserver_resume(gdbserver, packet,
+							  length, reply);
 		break;
 	}
 	return other_packet(gdbserver, packet, length, reply);
@@ -363,7 +375,7 @@ static struct sonde_process *get_process(void *target, char *error,
 	if (!gdbserver->pid || gdbserver->gone || gdbserver->running) {
 		snprintf(error, error_size,
 			 gdbserver->running ? "the program is running" :
-					  "there is no program");
+					      "there is no program");
 		return NULL;
 	}
 	rc = sonde_gdb_gdbserver_lend(gdbserver, &loan);
@@ -371,8 +383,9 @@ static struct sonde_process *get_process(void *target, char *error,
 		snprintf(why.text, sizeof(why.text),
 			 "the program can't be "
 			 "opened");
-		rc = sonde_process_open(gdbserver->pid, &sonde_gdb_gdbserver_borrow,
-					&loan, &why, &gdbserver->process);
+		rc = sonde_process_open(gdbserver->pid,
+					&sonde_gdb_gdbserver_borrow, &loan,
+					&why, &gdbserver->process);
 		sonde_gdb_gdbserver_give_back(gdbserver);
 	}
 	if (rc == 0)
@@ -443,7 +456,8 @@ int sonde_gdb_gdbserver_new(const struct sonde_gdb_connection_config *config,
 		return -ENOMEM;
 	}
 	gdbserver->multi = config->multi;
-	rc = sonde_gdb_connection_start(config, error, error_size, &gdbserver->up);
+	rc = sonde_gdb_connection_start(config, error, error_size,
+					&gdbserver->up);
 	if (rc == 0 && !config->multi) {
 		rc = sonde_gdb_gdbserver_ask(gdbserver, "?");
 		gdbserver_learn_process(gdbserver, &gdbserver->scratch);

@@ -22,8 +22,8 @@
 #ifndef GDB_TARGET_GDBSERVER_H
 #define GDB_TARGET_GDBSERVER_H
 
-#include "gdb/target/target.h"
 #include "gdb/target/connection.h"
+#include "gdb/target/target.h"
 
 struct sonde_gdb_gdbserver;
 

@@ -53,10 +53,12 @@ sonde_gdb_gdbserver_probes(const struct sonde_gdb_gdbserver *gdbserver)
 	return gdbserver->server ? gdbserver->server->probes : NULL;
 }
 
-uint64_t sonde_gdb_gdbserver_shown_pc(const struct sonde_gdb_gdbserver *gdbserver,
-				      uint64_t pc)
+uint64_t
+sonde_gdb_gdbserver_shown_pc(const struct sonde_gdb_gdbserver *gdbserver,
+			     uint64_t pc)
 {
-	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
+	const struct sonde_probes *probes =
+		sonde_gdb_gdbserver_probes(gdbserver);
 
 	return probes ? sonde_probes_site_of(probes, pc) : pc;
 }
@@ -114,7 +116,8 @@ void sonde_gdb_gdbserver_enqueue(struct sonde_gdb_gdbserver *gdbserver,
 }
 
 /* In non-stop mode: the stop of that thread; others' wait for GDB. */
-static int await_notified(struct sonde_gdb_gdbserver *gdbserver, const char *thread)
+static int await_notified(struct sonde_gdb_gdbserver *gdbserver,
+			  const char *thread)
 {
 	struct sonde_gdb_reply *reply = &gdbserver->scratch;
 	char *found = NULL;
@@ -165,7 +168,8 @@ int sonde_gdb_gdbserver_run_thread(struct sonde_gdb_gdbserver *gdbserver,
 	if (sonde_gdb_connection_send(gdbserver->up, packet, (size_t)nr) != 0)
 		return -EPIPE;
 	do
-		if (sonde_gdb_connection_hear(gdbserver->up, true, &gdbserver->scratch,
+		if (sonde_gdb_connection_hear(gdbserver->up, true,
+					      &gdbserver->scratch,
 					      &notification) != 1)
 			return -EPIPE;
 	while (notification);

@@ -43,7 +43,8 @@ sonde_gdb_gdbserver_break_at(struct sonde_gdb_gdbserver *gdbserver,
 static uint64_t breaks_find_copy(const struct sonde_gdb_gdbserver *gdbserver,
 				 uint64_t address)
 {
-	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
+	const struct sonde_probes *probes =
+		sonde_gdb_gdbserver_probes(gdbserver);
 	uint64_t copy = probes ? sonde_probes_copy_of(probes, address) : 0;
 	uint64_t first;
 	bool exact = false;
@@ -127,7 +128,9 @@ static void remove_probes(struct sonde_gdb_gdbserver *gdbserver,
 			  struct sonde_gdb_break *this)
 {
 	struct sonde_probes *probes =
-		gdbserver->process ? sonde_gdb_server_probes(gdbserver->server) : NULL;
+		gdbserver->process ?
+			sonde_gdb_server_probes(gdbserver->server) :
+			NULL;
 
 	if (this->nr_indexes)
 		sonde_gdb_gdbserver_lift_breaks(gdbserver, true);
@@ -181,7 +184,8 @@ static int breaks_add_probes(struct sonde_gdb_gdbserver *gdbserver,
 			     struct sonde_gdb_break *this,
 			     struct sonde_program *const *programs, size_t nr)
 {
-	struct sonde_probes *probes = sonde_gdb_server_probes(gdbserver->server);
+	struct sonde_probes *probes =
+		sonde_gdb_server_probes(gdbserver->server);
 	struct sonde_probe_spec specs[CONDITIONS_MAX];
 	struct sonde_process_error error;
 	int rc;
@@ -239,11 +243,12 @@ static void take_out(struct sonde_gdb_gdbserver *gdbserver,
 	free(this.packet);
 }
 
-static int breaks_put_in(struct sonde_gdb_gdbserver *gdbserver, uint64_t address,
-			 const char *packet)
+static int breaks_put_in(struct sonde_gdb_gdbserver *gdbserver,
+			 uint64_t address, const char *packet)
 {
-	struct sonde_gdb_break *breaks = reallocarray(
-		gdbserver->breaks, gdbserver->nr_breaks + 1, sizeof(*gdbserver->breaks));
+	struct sonde_gdb_break *breaks =
+		reallocarray(gdbserver->breaks, gdbserver->nr_breaks + 1,
+			     sizeof(*gdbserver->breaks));
 	struct sonde_gdb_break this = { .address = address };
 
 	if (!breaks)
@@ -252,7 +257,8 @@ static int breaks_put_in(struct sonde_gdb_gdbserver *gdbserver, uint64_t address
 	this.packet = strdup(packet);
 	if (!this.packet)
 		return -1;
-	if (!become_probes(gdbserver, &this) && breaks_place(gdbserver, &this) != 0) {
+	if (!become_probes(gdbserver, &this) &&
+	    breaks_place(gdbserver, &this) != 0) {
 		free(this.packet);
 		return -1;
 	}

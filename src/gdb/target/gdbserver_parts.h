@@ -79,8 +79,9 @@ int sonde_gdb_gdbserver_ask(struct sonde_gdb_gdbserver *gdbserver,
 const struct sonde_probes *
 sonde_gdb_gdbserver_probes(const struct sonde_gdb_gdbserver *gdbserver);
 /* The program's address for where a thread stands. */
-uint64_t sonde_gdb_gdbserver_shown_pc(const struct sonde_gdb_gdbserver *gdbserver,
-				      uint64_t pc);
+uint64_t
+sonde_gdb_gdbserver_shown_pc(const struct sonde_gdb_gdbserver *gdbserver,
+			     uint64_t pc);
 /* False: it tells of no stop, or of no thread. */
 bool sonde_gdb_gdbserver_parse_stop(const char *text,
 				    struct sonde_gdb_stop_reply *ret_stop);

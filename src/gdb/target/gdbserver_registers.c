@@ -134,12 +134,13 @@ static void set_rip(uint8_t bytes[THEIR_BYTES], uint64_t pc)
 
 /* ---- GDB's ---- */
 
-static void show(struct sonde_gdb_gdbserver *gdbserver, uint8_t theirs[THEIR_BYTES],
-		 struct sonde_gdb_reply *reply)
+static void show(struct sonde_gdb_gdbserver *gdbserver,
+		 uint8_t theirs[THEIR_BYTES], struct sonde_gdb_reply *reply)
 {
 	uint8_t ours[SONDE_GDB_G_BYTES] = { 0 };
 
-	set_rip(theirs, sonde_gdb_gdbserver_shown_pc(gdbserver, get_rip(theirs)));
+	set_rip(theirs,
+		sonde_gdb_gdbserver_shown_pc(gdbserver, get_rip(theirs)));
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(pieces); i++)
 		memcpy(ours + pieces[i].ours, theirs + pieces[i].theirs,
 		       pieces[i].nr);
@@ -181,7 +182,8 @@ void sonde_gdb_gdbserver_registers(struct sonde_gdb_gdbserver *gdbserver,
 
 /* ---- for ourselves ---- */
 
-static int select_thread(struct sonde_gdb_gdbserver *gdbserver, const char *thread)
+static int select_thread(struct sonde_gdb_gdbserver *gdbserver,
+			 const char *thread)
 {
 	return sonde_gdb_gdbserver_ask(gdbserver, "Hg%s", thread);
 }
@@ -189,7 +191,8 @@ static int select_thread(struct sonde_gdb_gdbserver *gdbserver, const char *thre
 static void select_again(struct sonde_gdb_gdbserver *gdbserver)
 {
 	if (gdbserver->general[0])
-		(void)sonde_gdb_gdbserver_ask(gdbserver, "%s", gdbserver->general);
+		(void)sonde_gdb_gdbserver_ask(gdbserver, "%s",
+					      gdbserver->general);
 }
 
 int sonde_gdb_gdbserver_set_pc(struct sonde_gdb_gdbserver *gdbserver,
@@ -230,7 +233,8 @@ static void set_told(struct told *told, const uint8_t theirs[THEIR_BYTES])
 
 /* Sets the registers with which the thread calls the agent's function. */
 static void gdbserver_registers_set_call(uint8_t theirs[THEIR_BYTES],
-				     const struct told *told, uint64_t function)
+					 const struct told *told,
+					 uint64_t function)
 {
 	const uint32_t flags = PLAIN_FLAGS;
 	const uint64_t no_call = UINT64_MAX;
@@ -381,7 +385,8 @@ static int lent_write(void *ctx, uint64_t address, const void *from,
 static int lent_run(void *ctx)
 {
 	struct sonde_gdb_loan *loan = ctx;
-	int rc = sonde_gdb_gdbserver_run_thread(loan->gdbserver, loan->thread, "c");
+	int rc = sonde_gdb_gdbserver_run_thread(loan->gdbserver, loan->thread,
+						"c");
 
 	if (rc == 0 && strncmp(loan->gdbserver->scratch.bytes, "T05", 3) != 0)
 		rc = -EINTR; /* another signal, or its end */

@@ -113,19 +113,23 @@ static struct order find_order(const char *resume, const char *thread)
 
 /* ---- places ---- */
 
-static bool is_in_agent(const struct sonde_gdb_gdbserver *gdbserver, uint64_t pc)
+static bool is_in_agent(const struct sonde_gdb_gdbserver *gdbserver,
+			uint64_t pc)
 {
 	const struct sonde_agent_image *image =
-		gdbserver->process ? sonde_process_image(gdbserver->process) : NULL;
+		gdbserver->process ? sonde_process_image(gdbserver->process) :
+				     NULL;
 
 	return image && pc >= image->start && pc < image->end;
 }
 
 /* Where an int3 of a window leads; 0: there is none of ours. */
-static uint64_t trap_at(const struct sonde_gdb_gdbserver *gdbserver, uint64_t pc)
+static uint64_t trap_at(const struct sonde_gdb_gdbserver *gdbserver,
+			uint64_t pc)
 {
 	const struct sonde_agent *agent =
-		gdbserver->process ? sonde_process_agent(gdbserver->process) : NULL;
+		gdbserver->process ? sonde_process_agent(gdbserver->process) :
+				     NULL;
 	uint32_t i = sonde_agent_hash(pc, SONDE_AGENT_TRAPS_MAX);
 
 	for (uint32_t n = 0; agent && n < SONDE_AGENT_TRAPS_MAX; n++) {
@@ -193,7 +197,8 @@ static void go_on(struct sonde_gdb_gdbserver *gdbserver, const char *thread,
 			 rest ? rest : ";c");
 	else
 		snprintf(packet, sizeof(packet), "%s", resume);
-	if (sonde_gdb_connection_send(gdbserver->up, packet, strlen(packet)) != 0)
+	if (sonde_gdb_connection_send(gdbserver->up, packet, strlen(packet)) !=
+	    0)
 		gdbserver->gone = true;
 	gdbserver->running = !gdbserver->gone;
 }
@@ -248,8 +253,8 @@ static bool is_fault(unsigned int signal)
 
 /* Runs the thread up to the displaced code; 0: it is there. Its stop is in
  * gdbserver->scratch. */
-static int stops_run_to(struct sonde_gdb_gdbserver *gdbserver, const char *thread,
-			uint64_t address)
+static int stops_run_to(struct sonde_gdb_gdbserver *gdbserver,
+			const char *thread, uint64_t address)
 {
 	struct sonde_gdb_reply *reply = &gdbserver->scratch;
 	struct sonde_probes *probes = gdbserver->server->probes;
@@ -276,7 +281,8 @@ static int stops_run_to(struct sonde_gdb_gdbserver *gdbserver, const char *threa
 		}
 		if (!is_fault(stop.signal) ||
 		    (!is_in_agent(gdbserver, stop.pc) &&
-		     sonde_gdb_gdbserver_shown_pc(gdbserver, stop.pc) == stop.pc))
+		     sonde_gdb_gdbserver_shown_pc(gdbserver, stop.pc) ==
+			     stop.pc))
 			break;
 		snprintf(how, sizeof(how), "C%02x", stop.signal);
 	}
@@ -292,10 +298,12 @@ static int stops_run_to(struct sonde_gdb_gdbserver *gdbserver, const char *threa
  * the program's instructions begins. The last stop is in *reply, with its pc
  * as the program's.
  */
-static void finish_step(struct sonde_gdb_gdbserver *gdbserver, const char *thread,
-			uint64_t pc, struct sonde_gdb_reply *reply)
+static void finish_step(struct sonde_gdb_gdbserver *gdbserver,
+			const char *thread, uint64_t pc,
+			struct sonde_gdb_reply *reply)
 {
-	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
+	const struct sonde_probes *probes =
+		sonde_gdb_gdbserver_probes(gdbserver);
 	uint64_t copies = 0;
 	struct sonde_gdb_stop_reply stop;
 	int rc = 0;
@@ -316,7 +324,8 @@ static void finish_step(struct sonde_gdb_gdbserver *gdbserver, const char *threa
 		if (!in_pad || pc < copies)
 			rc = stops_run_to(gdbserver, thread, copies);
 		else
-			rc = sonde_gdb_gdbserver_run_thread(gdbserver, thread, "s");
+			rc = sonde_gdb_gdbserver_run_thread(gdbserver, thread,
+							    "s");
 		sonde_gdb_reply_clear(reply);
 		sonde_gdb_reply_bytes(reply, gdbserver->scratch.bytes,
 				      gdbserver->scratch.length);
@@ -335,7 +344,8 @@ static void finish_step(struct sonde_gdb_gdbserver *gdbserver, const char *threa
 /* ---- stops ---- */
 
 /* The end of the process, or of the program in it. */
-static bool stops_has_ended(struct sonde_gdb_gdbserver *gdbserver, const char *text)
+static bool stops_has_ended(struct sonde_gdb_gdbserver *gdbserver,
+			    const char *text)
 {
 	const char *process = strstr(text, "process:");
 	uint64_t pid = (uint64_t)gdbserver->pid;
@@ -388,9 +398,12 @@ static bool is_explained(const char *text)
 static uint64_t copy_of_stepped(const struct sonde_gdb_gdbserver *gdbserver,
 				const char *thread)
 {
-	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
-	const struct sonde_agent *agent = sonde_process_agent(gdbserver->process);
-	const struct sonde_agent_stepper *stepper = find_stepper(gdbserver, thread);
+	const struct sonde_probes *probes =
+		sonde_gdb_gdbserver_probes(gdbserver);
+	const struct sonde_agent *agent =
+		sonde_process_agent(gdbserver->process);
+	const struct sonde_agent_stepper *stepper =
+		find_stepper(gdbserver, thread);
 	uint32_t probe = stepper ? sonde_load_relaxed(&stepper->probe) :
 				   SONDE_AGENT_PROBES_MAX;
 	uint64_t address;
@@ -413,7 +426,8 @@ static uint64_t copy_of_stepped(const struct sonde_gdb_gdbserver *gdbserver,
 static int drive_step(struct sonde_gdb_gdbserver *gdbserver, const char *thread,
 		      struct sonde_gdb_reply *reply)
 {
-	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
+	const struct sonde_probes *probes =
+		sonde_gdb_gdbserver_probes(gdbserver);
 	struct sonde_gdb_stop_reply stop;
 	uint64_t ignored;
 	bool exact;
@@ -481,7 +495,8 @@ static bool trapped(struct sonde_gdb_gdbserver *gdbserver,
 		    const struct sonde_gdb_stop_reply *stop,
 		    struct sonde_gdb_reply *reply)
 {
-	const struct sonde_probes *probes = sonde_gdb_gdbserver_probes(gdbserver);
+	const struct sonde_probes *probes =
+		sonde_gdb_gdbserver_probes(gdbserver);
 	struct order order = find_order(gdbserver->resume, stop->thread);
 	bool steps =
 		order.kind == 's' || order.kind == 'S' || order.kind == 'r';
@@ -492,7 +507,8 @@ static bool trapped(struct sonde_gdb_gdbserver *gdbserver,
 
 	if (sonde_probes_broke(probes, pc + 1, &address, &copies) == 0) {
 		show_pc(stop, reply, address);
-		(void)sonde_gdb_gdbserver_set_pc(gdbserver, stop->thread, address);
+		(void)sonde_gdb_gdbserver_set_pc(gdbserver, stop->thread,
+						 address);
 		return true;
 	}
 	if (strstr(reply->bytes, "swbreak") && trap_at(gdbserver, pc) != 0 &&
@@ -507,7 +523,8 @@ static bool trapped(struct sonde_gdb_gdbserver *gdbserver,
 	if (!steps ||
 	    (!is_in_agent(gdbserver, pc) &&
 	     !sonde_probes_in_pad(probes, pc, &address, &exact, &copies))) {
-		show_pc(stop, reply, sonde_gdb_gdbserver_shown_pc(gdbserver, pc));
+		show_pc(stop, reply,
+			sonde_gdb_gdbserver_shown_pc(gdbserver, pc));
 		if (!steps || is_explained(reply->bytes))
 			return true;
 	} else {
@@ -557,7 +574,8 @@ bool sonde_gdb_gdbserver_stopped(struct sonde_gdb_gdbserver *gdbserver,
 
 	gdbserver->running = false;
 	if (sonde_gdb_gdbserver_parse_stop(reply->bytes, &stop) &&
-	    is_ask(gdbserver, &stop, reply) && !drive_steps(gdbserver, &stop, reply))
+	    is_ask(gdbserver, &stop, reply) &&
+	    !drive_steps(gdbserver, &stop, reply))
 		return false;
 	return act_on(gdbserver, reply);
 }
@@ -644,8 +662,8 @@ static void take_stops(struct sonde_gdb_gdbserver *gdbserver,
 			show_stop(gdbserver, stop);
 		if (tell)
 			sonde_gdb_gdbserver_enqueue(gdbserver, stop->bytes);
-		sonde_gdb_gdbserver_pass(gdbserver, "vStopped", strlen("vStopped"),
-					 stop);
+		sonde_gdb_gdbserver_pass(gdbserver, "vStopped",
+					 strlen("vStopped"), stop);
 		if (gdbserver->gone || strcmp(stop->bytes, "OK") == 0 ||
 		    stop->bytes[0] == 'E')
 			return;

@@ -81,7 +81,7 @@ static void answer_memory(struct sonde_gdb_running *running, const char *rest,
 
 /* Whether any of it is code: that would have to be changed in one piece. */
 static bool running_has_code(const struct sonde_gdb_running *running,
-			    uint64_t address, uint64_t length)
+			     uint64_t address, uint64_t length)
 {
 	struct sonde_maps mappings;
 	bool is_code = false;
@@ -248,7 +248,7 @@ static const struct known all_known[] = {
 };
 
 static bool running_packet(void *target, const char *packet, size_t length,
-			  struct sonde_gdb_reply *reply)
+			   struct sonde_gdb_reply *reply)
 {
 	struct sonde_gdb_running *running = target;
 
@@ -300,14 +300,15 @@ static void running_features(void *target, struct sonde_gdb_reply *reply)
 				    ";qXfer:libraries-svr4:read+");
 }
 
-static int running_read(void *target, uint64_t address, uint8_t *to, size_t size)
+static int running_read(void *target, uint64_t address, uint8_t *to,
+			size_t size)
 {
 	return sonde_gdb_running_peek(target, address, to, size) == size ? 0 :
 									   -EIO;
 }
 
 static struct sonde_process *running_process(void *target, char *error,
-					    size_t error_size)
+					     size_t error_size)
 {
 	struct sonde_gdb_running *running = target;
 	struct sonde_process_error why = { "" };

@@ -46,7 +46,7 @@ static void fail(struct sonde_gdb_reply *reply, int error)
 
 /* A path of the process's; NULL, for free(). */
 static char *running_io_path_of(const struct sonde_gdb_running *running,
-			       const char *name)
+				const char *name)
 {
 	struct stat ours;
 	struct stat its;
@@ -69,8 +69,9 @@ static char *take_path(const struct sonde_gdb_running *running,
 	size_t nr = strcspn(*rest, ",");
 	char *hex = strndup(*rest, nr);
 	char *name = hex ? sonde_hex_bytes(hex, NULL) : NULL;
-	char *path =
-		name && name[0] == '/' ? running_io_path_of(running, name) : NULL;
+	char *path = name && name[0] == '/' ?
+			     running_io_path_of(running, name) :
+			     NULL;
 
 	free(hex);
 	free(name);
@@ -117,7 +118,7 @@ static void answer_open(struct sonde_gdb_running *running, const char *rest,
 
 /* "N": an open file; its descriptor or -1 */
 static int running_io_take_file(const struct sonde_gdb_running *running,
-			       const char **rest, uint64_t *ret_slot)
+				const char **rest, uint64_t *ret_slot)
 {
 	if (!sonde_hex_take_number(rest, ret_slot) ||
 	    *ret_slot >= SONDE_GDB_FILES_MAX || running->files[*ret_slot] == 0)

@@ -180,7 +180,7 @@ struct known_registers {
 };
 
 static void running_threads_know(struct known_registers *registers,
-				unsigned int number, uint64_t value)
+				 unsigned int number, uint64_t value)
 {
 	registers->values[number] = value;
 	registers->known |= 1ull << number;

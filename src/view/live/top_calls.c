@@ -198,7 +198,7 @@ static void call_returns(struct sonde_top_calls *calls,
 }
 
 int sonde_top_calls_replay(struct sonde_top_calls *calls,
-			 const struct sonde_journal_entry *entry)
+			   const struct sonde_journal_entry *entry)
 {
 	const struct sonde_key thread =
 		sonde_key_make(SONDE_KEY_INT, (uint64_t)entry->tid, 0);

@@ -55,7 +55,7 @@ int sonde_top_calls_read(struct sonde_top_calls *calls,
 			 struct sonde_journal_entry *ret_entry);
 /* 0 or -ENOMEM. */
 int sonde_top_calls_replay(struct sonde_top_calls *calls,
-			 const struct sonde_journal_entry *entry);
+			   const struct sonde_journal_entry *entry);
 
 void sonde_top_calls_turn(struct sonde_top_calls *calls);
 
