@@ -86,9 +86,13 @@ INLINE uint32_t put_frames(uint8_t *to)
 
 INLINE bool copy_stack(uint8_t *to, uint64_t size, uint64_t from)
 {
-	if (size > CONST(STACK_COPY))
-		size = CONST(STACK_COPY);
-	KEEP(size);
+	uint64_t most = CONST(STACK_COPY);
+
+	/* In one register: where a compiler reads the size anew behind the comparison,
+	 * the verifier of Linux 6.1 knows no bound of it. */
+	__asm__ volatile("if %0 <= %1 goto +1\n\t%0 = %1"
+			 : "+r"(size)
+			 : "r"(most));
 	return !bpf_probe_read_user(to, size, (void *)from);
 }
 
