@@ -131,7 +131,7 @@ static size_t scan_seconds(const char *text, int64_t *ret_ns)
 }
 
 int sonde_date_time_scan(const char *text, size_t *ret_length,
-			 struct sonde_date_time *ret_moment)
+			 struct sonde_date_time *ret_when)
 {
 	struct sonde_date_time when = { 0 };
 	size_t at = scan_date(text, &when);
@@ -156,7 +156,7 @@ int sonde_date_time_scan(const char *text, size_t *ret_length,
 	    (when.dated && !date_exists(&when)))
 		return -EINVAL;
 	when.day_ns = (hour * 60 + minute) * 60 * SECOND_NS + seconds_ns;
-	*ret_moment = when;
+	*ret_when = when;
 	return 1;
 }
 
@@ -201,7 +201,7 @@ int sonde_date_time_resolve(const struct sonde_date_time *when,
 
 /* Digits, perhaps with a point among them, up to the end of the text or its
  * unit. */
-static int moment_parse_number(const char *text, size_t *ret_length)
+static int date_time_parse_number(const char *text, size_t *ret_length)
 {
 	size_t length = strspn(text, DIGITS);
 
@@ -219,7 +219,7 @@ static int parse_scaled(const char *text, int64_t scale, int64_t *ret_ns)
 	const char *unit;
 	size_t length;
 
-	if (moment_parse_number(text, &length))
+	if (date_time_parse_number(text, &length))
 		return -EINVAL;
 	unit = text + length;
 	if (*unit)

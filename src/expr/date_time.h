@@ -23,12 +23,12 @@ struct sonde_date_time {
 };
 
 /*
- * Reads a when at the beginning of `text`. 1 and *ret_length, its characters;
- * 0: there is none; -EINVAL: one is there (*ret_length is set), but its month
- * is 13 or the like.
+ * Reads a time, with a date or without, at the beginning of `text`. 1 and
+ * *ret_length, its characters; 0: there is none; -EINVAL: one is there (*ret_length
+ * is set), but its month is 13 or the like.
  */
 int sonde_date_time_scan(const char *text, size_t *ret_length,
-			 struct sonde_date_time *ret_moment);
+			 struct sonde_date_time *ret_when);
 
 /* Nanoseconds since 1970; a time of day is of the day of begin_ns. 0; -EINVAL
  * if the system's calendar can't tell. */
